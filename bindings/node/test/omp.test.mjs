@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { afterEach, test } from "node:test";
 import { Session } from "treering";
 import { SessionManager } from "treering/omp";
 import { assistant, user, withDirectory } from "./helpers.mjs";
@@ -42,5 +44,90 @@ test("oh-my-pi's entries, contexts and branches", async () => {
     manager.appendResetBoundary();
     assert.deepEqual(manager.buildSessionContext().messages, []);
     await manager.close();
+  });
+});
+
+const { HOME } = process.env;
+afterEach(() => {
+  process.env.HOME = HOME;
+});
+
+test("a session moves to another project, with its files, and goes on there", async () => {
+  await withDirectory(async (dir) => {
+    process.env.HOME = dir;
+    const manager = SessionManager.create(join(dir, "one"));
+    const question = manager.appendMessage(user("one"));
+    manager.appendMessage(assistant("two"));
+    const artifact = await manager.saveArtifact("long output", "mcp/../tool");
+    manager.branch(question);
+    const before = manager.getEntries();
+    const old = manager.getSessionFile();
+    await manager.moveTo(join(dir, "two"));
+    const file = manager.getSessionFile();
+    assert.equal(dirname(file), SessionManager.getDefaultSessionDir(join(dir, "two")));
+    assert.deepEqual([basename(file), existsSync(old), manager.getCwd(), manager.getRecordedCwd()], [basename(old), false, join(dir, "two"), join(dir, "two")]);
+    assert.deepEqual([manager.getEntries(), manager.getLeafId()], [before, question]);
+    assert.equal(readFileSync(await manager.getArtifactPath(artifact), "utf8"), "long output");
+    assert.equal(dirname(await manager.getArtifactPath(artifact)), file.slice(0, -6));
+    manager.appendMessage(assistant("three"));
+    assert.equal((await SessionManager.open(file)).buildSessionContext().messages.length, 2);
+    await manager.moveTo(join(dir, "two"), join(dir, "elsewhere"));
+    assert.deepEqual([dirname(manager.getSessionFile()), manager.getCwd()], [join(dir, "elsewhere"), join(dir, "two")]);
+    await manager.moveTo(join(dir, "two"), join(dir, "elsewhere"));
+    // One that has no file yet, and one in memory.
+    const pending = SessionManager.create(join(dir, "one"));
+    pending.appendModelChange("acme/large");
+    await pending.moveTo(join(dir, "three"));
+    assert.equal(pending.isSessionOnDisk(), false);
+    pending.appendMessage(user("now"));
+    assert.deepEqual((await SessionManager.open(pending.getSessionFile())).getEntries().map((entry) => entry.type), ["model_change", "message"]);
+    const memory = SessionManager.inMemory(join(dir, "one"));
+    memory.appendMessage(user("one"));
+    await memory.moveTo(join(dir, "two"));
+    assert.deepEqual([memory.getCwd(), memory.getEntries().length, memory.getArtifactsDir()], [join(dir, "two"), 1, null]);
+    assert.equal(await memory.saveArtifact("x", "read"), "0");
+    const listed = (await SessionManager.listAll()).map((info) => info.path);
+    assert.deepEqual(listed, [pending.getSessionFile()], "those in the projects' directories");
+    await pending.dropSession(pending.getSessionFile());
+    assert.deepEqual(await SessionManager.listAll(), []);
+  });
+});
+
+test("artifacts, blobs, drafts and budgets", async () => {
+  await withDirectory(async (dir) => {
+    process.env.HOME = dir;
+    const manager = SessionManager.create("/project");
+    assert.equal(await manager.getArtifactPath("0"), null);
+    const ids = await Promise.all(["a", "b", "c"].map((text) => manager.saveArtifact(text, "bash")));
+    assert.deepEqual(ids.toSorted(), ["0", "1", "2"]);
+    assert.match((await manager.allocateArtifactPath("read")).path, /3\.read\.log$/);
+    const data = Buffer.from("picture");
+    const blob = await manager.putBlob(data, { extension: ".PNG" });
+    assert.deepEqual(manager.putBlobSync(data), { ...blob, displayPath: blob.path });
+    assert.deepEqual([readFileSync(blob.path), readFileSync(blob.displayPath)], [data, data]);
+    assert.equal(blob.ref, `blob:sha256:${blob.hash}`);
+    // treering finds the blob for the entry that names it.
+    manager.appendMessage({ role: "user", content: [{ type: "image", data: blob.ref, mimeType: "image/png" }], timestamp: 1 });
+    const context = await (await Session.open(manager.getSessionFile())).context();
+    assert.equal(context.messages[0].content[0].data, data.toString("base64"));
+
+    const other = SessionManager.create("/project");
+    assert.equal(await other.consumeDraft(), null);
+    await other.saveDraft("half a thou");
+    assert.ok(other.isSessionOnDisk(), "so that the draft is found again");
+    const again = await SessionManager.open(other.getSessionFile());
+    assert.deepEqual([await again.consumeDraft(), await again.consumeDraft()], ["half a thou", null]);
+    await again.saveDraft("x");
+    await again.saveDraft("");
+    assert.equal(await again.consumeDraft(), null);
+
+    manager.beginTurnBudget(100, true);
+    manager.appendMessage(assistant("five tokens"));
+    manager.recordEvalSubagentOutput(7);
+    manager.recordEvalSubagentOutput(Number.NaN);
+    assert.deepEqual(manager.getTurnBudget(), { total: 100, spent: 12, hard: true });
+    manager.appendCredentialPin("acme", "hash");
+    manager.appendMessage(assistant("later", { timestamp: 4e12 }));
+    assert.deepEqual([...manager.getCredentialPins()], [["acme", { hash: "hash", lastUsedAt: 4e12 }]]);
   });
 });

@@ -1,21 +1,27 @@
 /**
- * oh-my-pi's session manager on treering, as far as it concerns sessions: entries, trees, contexts, names, forks, lists.
- * Artifacts, blobs, drafts and budgets are files and state of the agent and not here.
+ * oh-my-pi's session manager on treering: entries, trees, contexts, names, forks, lists, moves, artifacts, blobs, drafts
+ * and budgets of turns. Its pluggable storages, its replication and its pins of sessions are not here.
  *
  * @packageDocumentation
  */
 import { existsSync, mkdirSync } from "node:fs";
-import { dirname } from "node:path";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { call, callAsync, callSession, callSessionAsync } from "../call.js";
 import type { NativeSession } from "../native.js";
 import type { Stats } from "../types.js";
 import { EntryCache, type Labels } from "../pi/cache.js";
 import { getCompatibility } from "../pi/compatibility.js";
 import { newId } from "../pi/entries.js";
-import { listDirectory } from "../pi/list.js";
+import { listDirectory, listRoot } from "../pi/list.js";
 import { findMostRecentSession, resolvePath } from "../pi/paths.js";
 import type { AgentMessage, MessageContent, SessionInfo } from "../pi/types.js";
+import {
+  ArtifactManager, artifactsDirFor, type BlobPutOptions, type BlobPutResult, type BlobStore, defaultBlobs, defaultSessionDir,
+  moveArtifacts, siblingSessionDir,
+} from "./files.js";
 
+export { ArtifactManager, type BlobPutOptions, type BlobPutResult, BlobStore } from "./files.js";
 export { type Compatibility, type CompatibilityName, getCompatibility, setCompatibility } from "../pi/compatibility.js";
 
 /** An entry of a session, as oh-my-pi writes it. */
@@ -61,8 +67,13 @@ export type OmpSessionInfo = SessionInfo & { title?: string };
 export class SessionManager {
   readonly #navigation = getCompatibility().navigation;
   readonly #persist: boolean;
-  readonly #sessionDir: string;
-  readonly #cwd: string;
+  readonly #inMemoryArtifacts: string[] = [];
+  #sessionDir: string;
+  #cwd: string;
+  #artifacts: ArtifactManager | undefined;
+  #adoptedArtifacts: ArtifactManager | undefined;
+  #blobs: BlobStore | undefined;
+  #budget = { total: null as number | null, hard: false, before: 0, others: 0 };
   readonly #nameListeners = new Set<() => void>();
   #native!: NativeSession;
   #cache!: EntryCache;
@@ -81,9 +92,7 @@ export class SessionManager {
 
   /** Returns the directory of a project's sessions. */
   static getDefaultSessionDir(cwd: string): string {
-    const dir = call<string | null>("destination", { dialect: "omp", cwd: resolvePath(cwd) });
-    if (dir === null) throw new Error("oh-my-pi has no directory for sessions here: pass one");
-    return dir;
+    return defaultSessionDir(cwd);
   }
   static create(cwd: string, sessionDir?: string): SessionManager {
     return new SessionManager(cwd, sessionDir ?? SessionManager.getDefaultSessionDir(cwd), true);
@@ -117,8 +126,11 @@ export class SessionManager {
   }
   static async list(cwd: string, sessionDir?: string): Promise<OmpSessionInfo[]> {
     const dir = sessionDir ?? SessionManager.getDefaultSessionDir(cwd);
-    const sessions = await listDirectory(dir, undefined, undefined, undefined);
-    return sessions.map((info) => Object.assign(info, { title: info.name }) as OmpSessionInfo);
+    return (await listDirectory(dir, undefined, undefined, undefined)).map(titled);
+  }
+  /** Lists the sessions of all projects, the newest first. */
+  static async listAll(): Promise<OmpSessionInfo[]> {
+    return (await listRoot(dirname(defaultSessionDir(process.cwd())), undefined, undefined)).map(titled);
   }
 
   #create(): NativeSession {
@@ -154,6 +166,57 @@ export class SessionManager {
     this.#use(copy.#native);
     return { oldSessionFile, newSessionFile: this.getSessionFile()! };
   }
+  /**
+   * Gives the session to another project: its file, with the new directory in its header, and the files beside it go to
+   * that project's sessions, or to `sessionDir`. The leaf stays.
+   */
+  async moveTo(newCwd: string, sessionDir?: string): Promise<void> {
+    const cwd = resolvePath(newCwd);
+    const dir = sessionDir === undefined ? siblingSessionDir(this.#sessionDir, this.#cwd, cwd) : resolvePath(sessionDir);
+    const old = this.getSessionFile();
+    const file = old && join(dir, basename(old));
+    if (cwd === this.#cwd && file === old) return;
+    if (old === undefined || file === undefined) {
+      this.#replaceBy(call("inMemory", { cwd, id: this.getSessionId(), dialect: "omp" }));
+    } else {
+      mkdirSync(dir, { recursive: true });
+      if (existsSync(old)) {
+        await callAsync("relocate", { path: old, cwd, to: file });
+        const leaf = this.#leaf;
+        this.#use(await callAsync<NativeSession>("open", { path: file, durability: getCompatibility().durability }));
+        this.#leaf = leaf;
+      } else {
+        const { creation, durability } = getCompatibility();
+        this.#replaceBy(call("create", { path: file, cwd, id: this.getSessionId(), dialect: "omp", creation, durability }));
+      }
+      await moveArtifacts(artifactsDirFor(old), artifactsDirFor(file));
+    }
+    this.#cwd = cwd;
+    this.#sessionDir = dir;
+  }
+  /** Writes the session's file, also if nothing was said yet. */
+  async ensureOnDisk(): Promise<void> {
+    const path = this.getSessionFile();
+    if (path === undefined || existsSync(path)) return;
+    const { durability } = getCompatibility();
+    this.#replaceBy(call("create", { path, cwd: this.#cwd, id: this.getSessionId(), dialect: "omp", creation: "at-once", durability }));
+  }
+  /** Deletes the file of a session and the files beside it. */
+  async dropSession(sessionPath: string): Promise<void> {
+    await rm(sessionPath, { force: true });
+    const artifacts = artifactsDirFor(sessionPath);
+    if (artifacts !== null) await rm(artifacts, { recursive: true, force: true });
+  }
+
+  /** Goes over to a new session, with all entries of this one. */
+  #replaceBy(native: NativeSession): void {
+    const records = this.#cache.all().map((entry) => JSON.stringify(entry));
+    const leaf = this.#leaf;
+    if (records.length > 0) callSession(native, "appendRecords", {}, records);
+    this.#use(native);
+    if (leaf !== this.#leaf) this.#moveTo(leaf);
+  }
+
   async flush(): Promise<void> {
     await callSessionAsync(this.#native, "sync");
   }
@@ -167,6 +230,10 @@ export class SessionManager {
 
   getCwd(): string {
     return this.#cwd;
+  }
+  /** Returns the project that the header names. */
+  getRecordedCwd(): string | undefined {
+    return this.getHeader()?.["cwd"] as string | undefined;
   }
   getSessionDir(): string {
     return this.#sessionDir;
@@ -203,6 +270,70 @@ export class SessionManager {
   getUsageStatistics(): UsageStatistics {
     const { input, output, cacheRead, cacheWrite, cost } = callSession<Stats>(this.#native, "stats").usage;
     return { input, output, cacheRead, cacheWrite, cost: Number(cost) };
+  }
+
+  // Files beside the session, and what belongs to a turn.
+
+  /** Returns the directory of the session's artifacts, which may not exist; null for sessions in memory. */
+  getArtifactsDir(): string | null {
+    return this.#adoptedArtifacts?.dir ?? artifactsDirFor(this.getSessionFile());
+  }
+  getArtifactManager(): ArtifactManager | null {
+    if (this.#adoptedArtifacts) return this.#adoptedArtifacts;
+    const dir = this.getArtifactsDir();
+    if (dir === null) return null;
+    if (this.#artifacts?.dir !== dir) this.#artifacts = new ArtifactManager(dir);
+    return this.#artifacts!;
+  }
+  /** Uses the artifacts of another session, as subagents do. */
+  adoptArtifactManager(manager: ArtifactManager): void {
+    this.#adoptedArtifacts = manager;
+  }
+  async allocateArtifactPath(toolType: string): Promise<{ id?: string; path?: string }> {
+    return (await this.getArtifactManager()?.allocatePath(toolType)) ?? {};
+  }
+  async saveArtifact(content: string, toolType: string): Promise<string | undefined> {
+    const manager = this.getArtifactManager();
+    return manager ? manager.save(content, toolType) : String(this.#inMemoryArtifacts.push(content) - 1);
+  }
+  async getArtifactPath(id: string): Promise<string | null> {
+    return (await this.getArtifactManager()?.getPath(id)) ?? null;
+  }
+  /** Puts data into the store of blobs, which all sessions share. */
+  putBlob(data: Uint8Array, options?: BlobPutOptions): Promise<BlobPutResult> {
+    return (this.#blobs ??= defaultBlobs()).put(data, options);
+  }
+  putBlobSync(data: Uint8Array, options?: BlobPutOptions): BlobPutResult {
+    return (this.#blobs ??= defaultBlobs()).putSync(data, options);
+  }
+  /** Keeps what the user has typed and not sent; an empty text removes it. */
+  async saveDraft(text: string): Promise<void> {
+    const dir = this.getArtifactsDir();
+    if (dir === null) return;
+    if (text === "") return rm(join(dir, "draft.txt"), { force: true });
+    await this.ensureOnDisk();
+    mkdirSync(dir, { recursive: true });
+    await writeFile(join(dir, "draft.txt"), text);
+  }
+  /** Returns the draft, and removes it; null if there is none. */
+  async consumeDraft(): Promise<string | null> {
+    const dir = this.getArtifactsDir();
+    if (dir === null || !existsSync(join(dir, "draft.txt"))) return null;
+    const draft = await readFile(join(dir, "draft.txt"), "utf8");
+    await rm(join(dir, "draft.txt"), { force: true });
+    return draft;
+  }
+  /** Begins to count what a turn costs. */
+  beginTurnBudget(total: number | null, hard: boolean): void {
+    this.#budget = { total, hard, before: this.getUsageStatistics().output, others: 0 };
+  }
+  /** Adds what a subagent wrote. */
+  recordEvalSubagentOutput(output: number): void {
+    if (Number.isFinite(output) && output > 0) this.#budget.others += output;
+  }
+  getTurnBudget(): { total: number | null; spent: number; hard: boolean } {
+    const { total, hard, before, others } = this.#budget;
+    return { total, spent: Math.max(0, this.getUsageStatistics().output - before) + others, hard };
   }
 
   #append(type: string, members: Record<string, unknown>, parentId: string | null = this.#leaf): string {
@@ -259,6 +390,16 @@ export class SessionManager {
   }
   appendCredentialPin(provider: string, hash: string): string {
     return this.#append("credential_pin", { provider, hash });
+  }
+  /** Returns the account that each provider was last used with on this branch. */
+  getCredentialPins(): Map<string, { hash: string; lastUsedAt: number }> {
+    const pins = new Map<string, { hash: string; lastUsedAt: number }>();
+    for (const entry of this.getBranch()) {
+      const pin = entry.type === "message" && entry["message"].role === "assistant" ? pins.get(entry["message"].provider) : undefined;
+      if (pin) pin.lastUsedAt = Math.max(pin.lastUsedAt, entry["message"].timestamp);
+      if (entry.type === "credential_pin") pins.set(entry["provider"], { hash: entry["hash"], lastUsedAt: Date.parse(entry.timestamp) });
+    }
+    return pins;
   }
   appendLabelChange(targetId: string, label: string | undefined): string {
     this.#existing(targetId);
@@ -354,3 +495,6 @@ export class SessionManager {
   }
 }
 
+function titled(info: SessionInfo): OmpSessionInfo {
+  return Object.assign(info, { title: info.name }) as OmpSessionInfo;
+}

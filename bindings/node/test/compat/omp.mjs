@@ -1,8 +1,8 @@
 // bun omp.mjs DIR: the same calls on the published oh-my-pi's session manager (in DIR/node_modules) and on treering/omp.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import * as treering from "treering/omp";
 
 const omp = await import(join(resolve(process.argv[2]), "node_modules/@oh-my-pi/pi-coding-agent/src/session/session-manager.ts"));
@@ -75,6 +75,52 @@ for (let seed = 1; seed <= 12; seed++) {
   const back = await omp.SessionManager.open(ours.getSessionFile());
   same(context(back), context(await treering.SessionManager.open(ours.getSessionFile())), `seed ${seed}: our file in omp`);
 }
+
+// Files beside sessions, moves and lists: the same calls on both, with paths that are told apart.
+for (const name of ["from", "to", "listed"]) mkdirSync(join(root, name));
+async function beside(module, name) {
+  const found = [];
+  const at = (path) => path?.replaceAll(join(root, name), "ROOT").replaceAll(root, "BASE");
+  const manager = module.SessionManager.create(join(root, "from"), join(root, name, "sessions"));
+  manager.appendMessage(user("one"));
+  manager.appendMessage(assistant("two"));
+  await manager.flush();
+  const id = (text) => text?.replaceAll(basename(manager.getSessionFile(), ".jsonl"), "SESSION");
+  const first = await manager.saveArtifact("one", "bash");
+  found.push(first, await manager.saveArtifact("two", "a/../b:c"), id(at(await manager.getArtifactPath("1"))), await manager.getArtifactPath("9"));
+  found.push(id(at((await manager.allocateArtifactPath("///")).path)), id(at(manager.getArtifactsDir())));
+  await manager.saveDraft("draft");
+  found.push(await manager.consumeDraft(), await manager.consumeDraft());
+  const blob = await manager.putBlob(Buffer.from("data"), { extension: "Txt" });
+  const { displayPath, path, hash, ref } = manager.putBlobSync(Buffer.from("data"), { extension: "../x" });
+  found.push(blob.displayPath, displayPath, path, hash, ref, existsSync(blob.displayPath));
+  manager.beginTurnBudget(10, false);
+  manager.appendMessage(assistant("three"));
+  manager.recordEvalSubagentOutput(3);
+  found.push(manager.getTurnBudget());
+  const old = manager.getSessionFile();
+  const length = manager.getEntries().length;
+  await manager.moveTo(join(root, "to"), join(root, name, "moved"));
+  found.push(existsSync(old), id(at(manager.getSessionFile())), at(manager.getCwd()), at(manager.getHeader().cwd), manager.getEntries().length === length);
+  found.push(id(at(await manager.getArtifactPath(first))), readFileSync(await manager.getArtifactPath(first), "utf8"));
+  manager.appendMessage(user("after the move"));
+  await manager.flush();
+  const again = await module.SessionManager.open(manager.getSessionFile());
+  found.push(context(again), at(again.getCwd()));
+  await manager.dropSession(manager.getSessionFile());
+  found.push(existsSync(manager.getSessionFile()), existsSync(join(root, name, "moved")));
+  return found;
+}
+const [ourFiles, theirFiles] = [await beside(treering, "ours"), await beside(omp, "theirs")];
+ourFiles.forEach((found, index) => same(found, theirFiles[index], `files and moves, ${index}`));
+
+const kept = omp.SessionManager.create(join(root, "listed"));
+kept.appendMessage(user("listed"));
+kept.appendMessage(assistant("two"));
+await kept.flush();
+const facts = (sessions) => sessions.map(({ path, id, cwd, messageCount }) => ({ path, id, cwd, messageCount })).sort((a, b) => (a.path < b.path ? -1 : 1));
+same(facts(await treering.SessionManager.listAll()), facts(await omp.SessionManager.listAll()), "listAll");
+await kept.dropSession(kept.getSessionFile());
 rmSync(root, { recursive: true, force: true });
 console.log(`${compared} comparisons with oh-my-pi 18.2.3: no difference`);
 process.exit(0);
