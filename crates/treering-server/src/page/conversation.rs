@@ -1,5 +1,6 @@
 //! Windows of a branch: a part of its conversation, as HTML.
 
+use super::folds::leave_out;
 use super::html::{Html, address, html_answer};
 use super::trees::{PageTree, is_said};
 use crate::call::{Call, json_answer};
@@ -368,7 +369,8 @@ impl<'a> Views<'a> {
                 }
             }
         }
-        let view = self.renderer.render(&entry);
+        let mut view = self.renderer.render(&entry);
+        view.html = leave_out(&view.html);
         let size = if view.html.len() > LARGE { 1024 } else { view.html.len() };
         self.made.insert(index, view);
         Ok(size + 512)

@@ -7,8 +7,8 @@
 //!
 //! `html` builds pages, `assets` has the files, `login` lets browsers in, `sessions` is the list and the
 //! search, `trees` keeps the outlines of open trees, `rows` and `conversation` make windows of a tree and
-//! of a branch, `session` puts both on a page, `context` and `compare` are pages about a branch,
-//! `download` forks to a file, `usage` and `charts` are the page of costs.
+//! of a branch, `folds` leaves long folded parts out of the latter, `session` puts both on a page, `context` and
+//! `compare` are pages about a branch, `download` forks to a file, `usage` and `charts` are the page of costs.
 
 mod assets;
 mod charts;
@@ -16,6 +16,7 @@ mod compare;
 mod context;
 mod conversation;
 mod download;
+mod folds;
 mod html;
 mod login;
 mod rows;

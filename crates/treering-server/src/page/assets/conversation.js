@@ -4,7 +4,9 @@
 import { address, ask, byId, localTimes, make, nodes } from './dom.js';
 import { highlight } from './highlight.js';
 
-const MOST = 240;
+/** How far beyond the screen entries are fetched, and how far they stay in the document, in pixels. */
+const NEAR = 1400;
+const FAR = 4200;
 
 /**
  * A window of a branch, as the server sends it.
@@ -35,7 +37,7 @@ export class Conversation {
     /** Counts branches that were shown: answers for an earlier one are dropped. */
     this.age = 0;
     this.enhance(this.box);
-    const near = new IntersectionObserver(seen => { if (seen.some(entry => entry.isIntersecting)) void this.more(); }, { rootMargin: '1400px 0px' });
+    const near = new IntersectionObserver(seen => { if (seen.some(entry => entry.isIntersecting)) void this.more(); }, { rootMargin: `${NEAR}px 0px` });
     this.edges = [make('div', 'edge'), make('div', 'edge')];
     this.box.before(this.edges[0]);
     this.box.after(this.edges[1]);
@@ -44,6 +46,11 @@ export class Conversation {
       const button = event.target instanceof Element ? event.target.closest('.later button') : null;
       if (button) void this.showAll(/** @type {HTMLElement} */ (button.closest('.later')));
     });
+    // The event does not bubble.
+    this.box.addEventListener('toggle', event => {
+      const part = event.target instanceof HTMLDetailsElement ? event.target : null;
+      if (part?.open && 'later' in part.dataset) void this.fill(part);
+    }, { capture: true });
     this.endNote();
   }
 
@@ -71,6 +78,36 @@ export class Conversation {
     }
   }
 
+  /**
+   * Fetches the folded parts of an entry, which windows leave out, when one of them is unfolded.
+   * @param {HTMLDetailsElement} part
+   */
+  async fill(part) {
+    const article = /** @type {HTMLElement | null} */ (part.closest('article'));
+    const parts = /** @type {HTMLDetailsElement[]} */ ([...article?.querySelectorAll('.body details') || []]);
+    const missing = parts.filter(other => 'later' in other.dataset);
+    missing.forEach(other => delete other.dataset.later);
+    const note = make('p', 'note', 'Loading …');
+    part.append(note);
+    try {
+      const html = await (await ask(address(`/s/${this.session}/entry`, { entry: article?.dataset.id }))).text();
+      const whole = nodes(html).querySelectorAll('details');
+      this.keep(() => {
+        for (const other of missing) {
+          const content = whole[parts.indexOf(other)];
+          content?.querySelector('summary')?.remove();
+          other.append(...content?.childNodes || []);
+        }
+        note.remove();
+        if (article) this.enhance(article);
+      });
+    } catch (error) {
+      note.remove();
+      missing.forEach(other => { other.dataset.later = ''; });
+      part.open = false;
+    }
+  }
+
   /** @param {Record<string, string>} where */
   async fetch(where) {
     const path = address(`/s/${this.session}/branch`, { filter: this.filter(), ...where });
@@ -87,11 +124,10 @@ export class Conversation {
     if (this.busy) return;
     this.busy = true;
     try {
-      const reach = 1400;
       for (let turns = 0; turns < 20; turns++) {
         const [top, bottom] = this.edges.map(edge => edge.getBoundingClientRect());
-        if (this.hasAfter && bottom.top < innerHeight + reach) await this.extend('after');
-        else if (this.hasBefore && top.bottom > -reach) await this.extend('before');
+        if (this.hasAfter && bottom.top < innerHeight + NEAR) await this.extend('after');
+        else if (this.hasBefore && top.bottom > -NEAR) await this.extend('before');
         else break;
       }
     } catch { /* The next scroll asks again. */ }
@@ -110,11 +146,11 @@ export class Conversation {
     if (side === 'after') {
       this.hasAfter = fresh.hasAfter;
       if (fresh.last) this.last = fresh.last;
-      this.keep(() => { this.box.append(content); this.trim('before'); });
+      this.keep(() => { this.trim('before'); this.box.append(content); });
     } else {
       this.hasBefore = fresh.hasBefore;
       if (fresh.first) this.first = fresh.first;
-      this.keep(() => { this.box.prepend(content); this.trim('after'); });
+      this.keep(() => { this.trim('after'); this.box.prepend(content); });
     }
     this.endNote();
   }
@@ -134,20 +170,21 @@ export class Conversation {
   }
 
   /**
-   * Takes entries out of the document at the edge that is far away.
+   * Takes entries out of the document at an edge, if they are far from the screen. It is called before others come
+   * in, while all places are known, so that the document is laid out once.
    * @param {'before' | 'after'} side
    */
   trim(side) {
     const articles = /** @type {HTMLElement[]} */ ([...this.box.querySelectorAll(':scope > article')]);
-    const surplus = articles.length - MOST;
-    if (surplus <= 0) return;
     if (side === 'before') {
-      const keep = articles[surplus];
+      const keep = articles.find(article => article.getBoundingClientRect().bottom > -FAR);
+      if (!keep || keep === articles[0]) return;
       while (this.box.firstElementChild && this.box.firstElementChild !== keep) this.box.firstElementChild.remove();
       this.first = keep.dataset.id || '';
       this.hasBefore = true;
     } else {
-      const keep = articles[MOST - 1];
+      const keep = articles.reverse().find(article => article.getBoundingClientRect().top < innerHeight + FAR);
+      if (!keep || keep === articles[0]) return;
       while (this.box.lastElementChild && this.box.lastElementChild !== keep) this.box.lastElementChild.remove();
       this.last = keep.dataset.id || '';
       this.hasAfter = true;
@@ -227,7 +264,7 @@ export class Conversation {
     this.enhance(content);
     this.last = fresh.last || this.last;
     this.hasAfter = fresh.hasAfter;
-    this.keep(() => { this.onGrow(content); this.box.append(content); this.trim('before'); });
+    this.keep(() => { this.trim('before'); this.onGrow(content); this.box.append(content); });
     this.endNote();
     if (follows) scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' });
     return count;
@@ -255,7 +292,8 @@ export class Conversation {
 
   /** Unfolds everything in sight, or folds it if nothing is folded. */
   unfold() {
-    const all = /** @type {HTMLDetailsElement[]} */ ([...this.box.querySelectorAll('details')]);
+    const isNear = (/** @type {Element} */ element) => { const { top, bottom } = element.getBoundingClientRect(); return bottom > -innerHeight && top < 2 * innerHeight; };
+    const all = /** @type {HTMLDetailsElement[]} */ ([...this.box.querySelectorAll('details')]).filter(isNear);
     const open = all.some(details => !details.open);
     this.keep(() => all.forEach(details => { details.open = open; }));
   }
