@@ -6,6 +6,9 @@ import { address, ask, byId, nodes } from './dom.js';
 const ROW = 28;
 const WINDOW = 100;
 
+/** Windows that are fetched at once: a quick scroll passes many, and those that it passed are not needed any more. */
+const FETCHED = 3;
+
 /**
  * A window of rows, as the server sends it.
  * @typedef {{total: number, entries: number, from: number, around: number | null, complete: boolean, leaf: string | null, length: number, html: string}} RowWindow
@@ -117,16 +120,20 @@ export class Tree {
     return Array.from({ length: Math.max(0, to - from) }, (_, at) => from + at);
   }
 
+  /** Whether a window is near the screen. @param {number} part @param {number[]} parts those in sight */
+  isNear(part, parts = this.parts()) {
+    return part >= parts[0] - 1 && part <= parts[parts.length - 1] + 1;
+  }
+
   draw() {
     const parts = this.parts();
     for (const [part, element] of this.windows) {
-      const isFar = part < parts[0] - 1 || part > parts[parts.length - 1] + 1;
-      if (isFar && !element.contains(document.activeElement)) {
+      if (!this.isNear(part, parts) && !element.contains(document.activeElement)) {
         element.remove();
         this.windows.delete(part);
       }
     }
-    for (const part of parts) if (!this.windows.has(part)) void this.load(part);
+    for (const part of parts) if (!this.windows.has(part) && this.loading.size < FETCHED) void this.load(part);
   }
 
   /** @param {Record<string, string | number>} where */
@@ -152,15 +159,19 @@ export class Tree {
     const known = this.loading.get(part);
     if (known) return known;
     const age = this.age;
+    let isBroken = false;
     const job = (async () => {
       try {
         const fresh = await this.fetch({ from: part * WINDOW });
         if (age !== this.age) return;
         this.learn(fresh);
-        this.place(part, nodes(fresh.html).children);
-      } catch { /* The next scroll, or the next event, asks again. */ } finally {
-        this.loading.delete(part);
+        if (this.isNear(part)) this.place(part, nodes(fresh.html).children);
+      } catch {
+        // The next scroll, or the next event, asks again.
+        isBroken = true;
       }
+      if (age === this.age) this.loading.delete(part);
+      if (!isBroken) this.draw();
     })();
     this.loading.set(part, job);
     return job;
@@ -295,6 +306,8 @@ export class Tree {
     if (!row || !target) return;
     if (target.classList.contains('fold')) { this.toggle(row); return; }
     this.cursor = Number(row.dataset.at);
+    // The row answers at once; its branch follows when the server has sent it.
+    this.view.chosen = row.dataset.id || '';
     this.mark(this.rows);
     row.focus({ preventScroll: true });
     this.choose(row.dataset.id || '');
