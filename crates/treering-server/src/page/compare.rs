@@ -19,10 +19,16 @@ const ENTRIES: usize = 60;
 /// HTML of a branch that is shown, in bytes.
 const BYTES: usize = 128 * 1024;
 
+/// Branches to choose from.
+const CHOICES: usize = 100;
+
 struct Branches {
     title: String,
-    common: Option<String>,
+    /// The last entry that both have, and its preview.
+    common: Option<(String, String)>,
     sides: [Shown; 2],
+    /// The ends of the session's branches with their previews, the latest first.
+    ends: Vec<(String, String)>,
 }
 
 struct Shown {
@@ -37,6 +43,7 @@ struct Shown {
 pub(crate) async fn page(call: Call) -> Answered {
     let text = |name: &str| call.text(name).filter(|text| !text.is_empty()).map(str::to_owned);
     let (a, b) = (text("a"), text("b"));
+    let is_active = b.is_none();
     let branches = call.read(move |session| read(session, a.as_deref(), b.as_deref())).await?;
     let id = call.session_id()?;
     let entry = |entry: &str| address(&format!("/s/{id}"), &[("entry", entry)]);
@@ -49,13 +56,17 @@ pub(crate) async fn page(call: Call) -> Answered {
     page.raw("<main>\n<p class=back><a").attr("href", &entry(&branches.sides[0].end));
     page.raw(">← ").text(&branches.title).raw("</a></p>\n<h1>Two branches</h1>\n<p class=note>");
     match &branches.common {
-        Some(common) => {
-            page.raw("They parted after <a").attr("href", &entry(common)).raw(">this entry</a>.");
+        Some((common, preview)) => {
+            page.raw("They parted after: <a").attr("href", &entry(common)).raw(">");
+            page.text(preview).raw("</a>");
         }
         None => drop(page.raw("They have no entry in common.")),
     }
-    page.raw("</p>\n<div id=branches class=columns>");
-    for (side, name) in branches.sides.iter().zip(["Chosen branch", "Other branch"]) {
+    page.raw("</p>\n");
+    choice(&mut page, &branches);
+    page.raw("<div id=branches class=columns>");
+    let other = if is_active { "Active branch" } else { "Other branch" };
+    for (side, name) in branches.sides.iter().zip(["Chosen branch", other]) {
         page.raw("<section").attr("aria-label", name).raw("><h2><a");
         page.attr("href", &entry(&side.end)).raw(">").raw(name).raw("</a></h2><p class=note>");
         page.text(&side.facts.join(" · ")).raw("</p>");
@@ -87,6 +98,18 @@ pub(crate) async fn page(call: Call) -> Answered {
     Ok(frame.answer(StatusCode::OK, &page))
 }
 
+/// Appends the choice of the other branch.
+fn choice(page: &mut Html, branches: &Branches) {
+    let [chosen, other] = &branches.sides;
+    page.raw("<form id=others><input type=hidden name=a").attr("value", &chosen.end);
+    page.raw("><label for=other>Compare with</label><select id=other name=b>");
+    for (id, preview) in &branches.ends {
+        page.raw("<option").attr("value", id);
+        page.raw(if *id == other.end { " selected>" } else { ">" }).text(preview).raw("</option>");
+    }
+    page.raw("</select><noscript><button>Show</button></noscript></form>\n");
+}
+
 fn read(session: &Session, a: Option<&str>, b: Option<&str>) -> Result<Branches, Problem> {
     let tree = session.tree();
     let end = |id: Option<&str>| -> Result<Option<EntryId>, Problem> {
@@ -100,8 +123,28 @@ fn read(session: &Session, a: Option<&str>, b: Option<&str>) -> Result<Branches,
     let diff = session.diff(position(&a), position(&b))?;
     let name = |id: Option<EntryId>| id.map(|id| id.to_string()).unwrap_or_default();
     let sides = [shown(session, diff.a, name(a))?, shown(session, diff.b, name(b))?];
-    let common = diff.common_ancestor.map(|id| id.to_string());
-    Ok(Branches { title: excerpt(&session.title()?, 80), common, sides })
+    let mut reader = session.reader();
+    // Labels and the like at the end of a branch say nothing about it.
+    let mut preview = |id: &str| -> Result<(String, String), Problem> {
+        let mut said = id.to_owned();
+        while !tree.kind(&said).is_ok_and(is_said)
+            && let Some(parent) = tree.parent(&said)?
+        {
+            said = parent.to_string();
+        }
+        let line = EntryRenderer::default().preview(&reader.entry(&said)?);
+        let text = if line.text.is_empty() { line.kind.name() } else { &line.text };
+        Ok((id.to_owned(), excerpt(text, 80)))
+    };
+    let common = diff.common_ancestor.map(|id| preview(id.as_str())).transpose()?;
+    let mut ends: Vec<String> =
+        tree.leaves().iter().rev().take(CHOICES).map(ToString::to_string).collect();
+    let other = &sides[1].end;
+    if !other.is_empty() && !ends.contains(other) {
+        ends.insert(0, other.clone());
+    }
+    let ends = ends.iter().map(|id| preview(id)).collect::<Result<_, _>>()?;
+    Ok(Branches { title: excerpt(&session.title()?, 80), common, sides, ends })
 }
 
 fn shown(session: &Session, side: Side, end: String) -> Result<Shown, Problem> {

@@ -65,9 +65,9 @@ pub(crate) async fn page(call: Call) -> Answered {
     if !shown.thinking.is_empty() {
         fact("thinking", &shown.thinking);
     }
-    page.raw("</dl>\n<div id=shape role=toolbar aria-label=\"Copy the context\"><label for=view>As a request of</label><select id=view>");
+    page.raw("</dl>\n<div id=shape role=toolbar aria-label=\"Copy the context\"><label for=view>Shape</label><select id=view>");
     for view in VIEWS {
-        page.raw("<option").attr("value", view).raw(">").raw(view).raw("</option>");
+        page.raw("<option").attr("value", view).raw(">").raw(view_name(view)).raw("</option>");
     }
     let raw = address(
         &format!("/v1/sessions/{id}/context"),
@@ -123,17 +123,40 @@ fn read(session: &Session, entry: Option<&str>) -> Result<ShownContext, Problem>
     Ok(ShownContext { title, model, thinking, total, messages })
 }
 
+/// Returns the name of a view for readers.
+fn view_name(view: &str) -> &str {
+    match view {
+        "treering" => "Messages of the session",
+        "agent" => "As the agent itself builds it",
+        "anthropic" => "Anthropic Messages",
+        "openai-chat" => "OpenAI Chat Completions",
+        "openai-responses" => "OpenAI Responses",
+        other => other,
+    }
+}
+
+/// Returns the name of a role for readers.
+fn role_name(role: &str) -> &str {
+    match role {
+        "toolResult" => "tool result",
+        "bashExecution" => "bash",
+        "branchSummary" | "compactionSummary" => "summary",
+        other => other,
+    }
+}
+
 fn draw(page: &mut Html, id: &str, message: &ShownMessage, most: u64) {
     let share = (message.tokens * 20).div_ceil(most).min(20);
     page.raw("<li><details");
     page.raw(if message.text.len() < 1200 { " open><summary>" } else { "><summary>" });
-    page.element("span", "who", &message.role);
+    page.element("span", "who", role_name(&message.role));
     if message.is_edited {
         page.raw("<span class=label>edited</span>");
     }
     page.element("span", "first", &excerpt(after_role(&message.text), 120));
     page.raw("<span").attr("class", &format!("weight w{share}")).raw("></span>");
-    page.element("span", "tokens", &tokens(message.tokens)).raw("</summary><pre>");
+    page.element("span", "tokens", &tokens(message.tokens));
+    page.raw("<span class=hidden> tokens</span></summary><pre>");
     page.text(after_role(&message.text));
     page.raw(if message.is_cut { "\n⋯" } else { "" }).raw("</pre><p><a");
     page.attr("href", &address(&format!("/s/{id}"), &[("entry", &message.entry)]));

@@ -129,7 +129,12 @@ impl<'a> Frame<'a> {
             page.raw(if section == self.section { " aria-current=page>" } else { ">" });
             page.raw(name).raw("</a>");
         }
-        page.raw("</nav><span id=status role=status></span>");
+        page.raw("</nav>");
+        if self.script == "session.js" {
+            // The heading scrolls away; screen readers have it, and the title of the document.
+            page.raw("<span id=where aria-hidden=true>").text(self.title).raw("</span>");
+        }
+        page.raw("<span id=status role=status></span>");
         page.raw("<button id=theme class=icon type=button title=\"Light or dark (t)\" aria-label=\"Light or dark\">◐</button>");
         page.raw(
             "<button id=help class=icon type=button title=\"Keys (?)\" aria-label=Keys>?</button>",

@@ -98,7 +98,6 @@ pub(crate) async fn page(call: Call) -> Answered {
     page.raw("</footer>\n</aside>\n<div id=shade></div>\n");
 
     page.raw("<main id=conversation tabindex=-1>\n<header id=top>");
-    page.raw("<nav aria-label=Session><button id=menu type=button aria-label=\"Show the tree\" aria-expanded=false aria-controls=side><span></span></button></nav>");
     page.element("h1", "", &about.title).raw("<p id=about>");
     page.element("span", "agent", about.agent);
     if !about.cwd.is_empty() {
@@ -158,7 +157,7 @@ fn composer(page: &mut Html, call: &Call, is_writable: bool) {
 
 /// Appends the bar of verbs. The page's script binds them to the chosen entry.
 fn actions(page: &mut Html, id: &str, entry: &str) {
-    page.raw("<div id=actions role=toolbar aria-label=\"What can be done\">");
+    page.raw("<div id=actions role=toolbar aria-label=\"What can be done\"><button id=menu type=button aria-label=\"Show the tree\" aria-expanded=false aria-controls=side><span></span></button>");
     for (verb, name, title) in [
         ("go", "Go here", "Continue the session from the chosen entry"),
         ("label", "Label", "Label the chosen entry"),
@@ -194,6 +193,7 @@ const KEYS: &str = "<dialog id=keys aria-labelledby=keys-title>\n<h2 id=keys-tit
 <dt><kbd>g</kbd> <kbd>G</kbd></dt><dd>beginning and end of the branch</dd>\
 <dt><kbd>f</kbd></dt><dd>next filter</dd>\
 <dt><kbd>e</kbd></dt><dd>unfold or fold everything in sight</dd>\
+<dt><kbd>y</kbd></dt><dd>copy the chosen entry as text</dd>\
 <dt><kbd>c</kbd></dt><dd>what the model sees here</dd>\
 <dt><kbd>i</kbd></dt><dd>write to the model</dd>\
 <dt><kbd>s</kbd></dt><dd>all sessions</dd>\

@@ -322,7 +322,7 @@ pub(crate) async fn page(call: Call) -> Answered {
     page.raw("<p class=note><a")
         .attr("href", &choices.link("/usage.csv", choices.by, &choices.days(), ""));
     page.raw(" download>CSV</a> · Costs that a session does not name are computed from prices of ");
-    page.text(&shown.prices).raw("; each request counts once, also across forks.</p>\n</main>");
+    page.text(&shown.prices).raw("; each request counts once, also across forks. ~ marks computed sums, +? those that lack requests without a known price.</p>\n</main>");
     Ok(frame.answer(StatusCode::OK, &page))
 }
 

@@ -26,4 +26,6 @@ if (view instanceof HTMLSelectElement) {
     }
   });
 }
+const other = document.getElementById('other');
+if (other instanceof HTMLSelectElement) other.addEventListener('change', () => other.form?.requestSubmit());
 document.documentElement.dataset.ready = '';

@@ -256,6 +256,7 @@ addEventListener('keydown', event => {
     case '/': if (getComputedStyle(byId('menu')).display !== 'none') drawer(true); search.focus(); search.select(); break;
     case 'f': setFilter(stepFilter(1)); break;
     case 'e': conversation.unfold(); break;
+    case 'y': void copyChosen(); break;
     case 'j': step(1); break;
     case 'k': step(-1); break;
     case '[': stepBranch(-1); break;
@@ -270,6 +271,18 @@ addEventListener('keydown', event => {
   }
   event.preventDefault();
 });
+
+/** Copies what the chosen entry says. */
+async function copyChosen() {
+  const body = /** @type {HTMLElement | null | undefined} */ (conversation.find(view.chosen)?.querySelector('.body'));
+  if (!body) return;
+  try {
+    await navigator.clipboard.writeText(body.innerText.trim());
+    actions.toast('Copied.');
+  } catch (error) {
+    actions.toast(`Not copied: ${error instanceof Error ? error.message : error}`);
+  }
+}
 
 // A click on an entry chooses it, so that verbs are about it.
 byId('path').addEventListener('click', event => {
