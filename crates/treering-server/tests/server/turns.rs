@@ -197,6 +197,43 @@ async fn one_turn_at_a_time_runs_in_a_session_and_can_be_stopped() {
     assert_eq!(unknown.code(), "unknown_session");
 }
 
+/// Nodes do not know of each other's turns. Every answer belongs to its question, and none is lost.
+#[tokio::test]
+async fn turns_of_two_nodes_at_once_become_branches() {
+    let (model, store) = (Scripted::new(), Arc::new(MemoryStore::new()));
+    let start = || {
+        let model = Arc::clone(&model);
+        let prepare = AgentSession::new;
+        Node::with(store.clone(), limits(), |server| server.chat(model, prepare))
+    };
+    let (first, second) = (start().await, start().await);
+    let session = first.session("chat").await;
+    let running = tokio::spawn({
+        let request = first.request("POST", &format!("{session}/turns"));
+        send(with_json(request, json!({"text": "wait"})))
+    });
+    model.asked().await;
+    let found = ask(&second, &session, "Hello").await;
+    assert_eq!(found.last().unwrap().1["end"], "complete", "{found:?}");
+    model.go.add_permits(1);
+    let answer = running.await.unwrap();
+    let found = events(std::str::from_utf8(&answer.body).unwrap());
+    assert_eq!(found.last().unwrap().1["end"], "complete", "{found:?}");
+    let expected = [
+        message("user", "wait", ""),
+        message("user", "Hello", ""),
+        message("assistant", "First second.", "stop"),
+        message("assistant", "First second.", "stop"),
+    ];
+    assert_eq!(recorded(&second, &session).await, expected);
+    let page = second.get(&format!("{session}/entries?limit=100")).await.json();
+    let entries = page["entries"].as_array().unwrap();
+    let messages: Vec<&Value> = entries.iter().filter(|e| e["type"] == "message").collect();
+    assert_eq!(messages[1]["parentId"], messages[0]["id"]);
+    assert_eq!(messages[2]["parentId"], messages[1]["id"]);
+    assert_eq!(messages[3]["parentId"], messages[0]["id"]);
+}
+
 #[tokio::test]
 async fn a_client_that_goes_away_stops_its_turn() {
     let model = Scripted::new();
