@@ -51,6 +51,20 @@ function branches(file, id) {
   writeFileSync(file, `${lines.map(line => JSON.stringify(line)).join('\n')}\n`);
 }
 
+// A session of tool results that are folded because they are long.
+function results(file) {
+  const lines = [header('results', '/home/me/archive'), entry('r', null, 0, said('Read all of it.'))];
+  let parent = 'r';
+  for (let n = 0; n < 60; n++) {
+    const text = Array.from({ length: 100 }, (_, line) => `line ${line} of result ${n}`).join('\n');
+    const content = [{ type: 'toolCall', id: `call${n}`, name: 'read', arguments: { path: `src/part${n}.rs` } }];
+    lines.push(entry(`c${n}`, parent, n, { ...answer(''), stopReason: 'toolUse', content }));
+    lines.push(entry(`r${n}`, `c${n}`, n, { role: 'toolResult', toolCallId: `call${n}`, toolName: 'read', content: [{ type: 'text', text }], isError: false }));
+    parent = `r${n}`;
+  }
+  writeFileSync(file, `${lines.map(line => JSON.stringify(line)).join('\n')}\n`);
+}
+
 function compacted(file) {
   const lines = [header('compacted', '/home/me/kettle', { parentSession: 'branches' })];
   let parent = null;
@@ -70,6 +84,7 @@ export function write(dir, treering) {
   const source = join(dir, '..', 'source.jsonl');
   compacted(join(dir, 'compacted.jsonl'));
   long(join(dir, 'long.jsonl'), 10000);
+  results(join(dir, 'results.jsonl'));
   for (const name of ['rich', 'hostile']) {
     const [first, ...rest] = readFileSync(join(fixtures, `${name}.jsonl`), 'utf8').split('\n');
     writeFileSync(join(dir, `${name}.jsonl`), [JSON.stringify({ ...JSON.parse(first), id: name }), ...rest].join('\n'));

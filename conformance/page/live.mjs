@@ -40,14 +40,14 @@ export async function two_browsers_see_what_a_third_process_writes({ open, api, 
 export async function reading_further_up_is_not_disturbed({ open, say }) {
   const page = await open('/s/long?entry=e5000');
   await page.waitForSelector('#entry-e5000');
-  await page.waitForTimeout(500);
+  await page.quiet();
   const top = () => page.evaluate(() => document.getElementById('entry-e5000').getBoundingClientRect().top);
   const before = await top();
   const tree = () => page.evaluate(() => document.querySelector('#rows .row[aria-selected=true]').getBoundingClientRect().top);
   const row = await tree();
   for (let n = 0; n < 5; n++) await say('long', `Later ${n}`);
   await page.waitForFunction(() => /10,00[1-9]/.test(document.getElementById('count').textContent), null);
-  await page.waitForTimeout(300);
+  await page.quiet();
   assert.ok(Math.abs(await top() - before) < 2, `moved from ${before} to ${await top()}`);
   assert.ok(Math.abs(await tree() - row) < 2);
 }

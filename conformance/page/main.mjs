@@ -1,7 +1,7 @@
 // Starts a server over sessions of every agent, runs the checks in a browser that may reach nothing else, and counts.
 
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -75,6 +75,13 @@ async function open(path, options = {}) {
   const { login = true, ...rest } = options;
   const context = await browser.newContext({ viewport: { width: 1360, height: 860 }, ...rest });
   if (login) await context.addCookies([{ name: 'treering_session', value: TOKEN, url: server.url, httpOnly: true, sameSite: 'Strict' }]);
+  // Files that are tried before they are built in.
+  if (process.env.ASSETS) {
+    await context.route('**/assets/*/*', route => {
+      const path = join(process.env.ASSETS, route.request().url().split('/').at(-1));
+      return existsSync(path) ? route.fulfill({ path, contentType: path.endsWith('.css') ? 'text/css' : 'text/javascript' }) : route.continue();
+    });
+  }
   context.setDefaultTimeout(Number(process.env.TIMEOUT || 60000));
   const page = await context.newPage();
   page.faults = [];
@@ -84,16 +91,25 @@ async function open(path, options = {}) {
   page.on('dialog', dialog => { page.faults.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
   page.on('request', request => { if (!request.url().startsWith(`${server.url}/`) && !request.url().startsWith('data:')) page.faults.push(`request: ${request.url()}`); });
   page.on('popup', () => page.faults.push('popup'));
+  // Requests that are under way, without those that follow a session for as long as the page is open.
+  const pending = new Set();
+  page.on('request', request => { if (!/\/(events|turns)\b/.test(request.url())) pending.add(request); });
+  page.on('requestfinished', request => pending.delete(request));
+  page.on('requestfailed', request => pending.delete(request));
+  page.quiet = async () => {
+    do await page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
+    while (pending.size);
+  };
   await page.goto(server.url + path);
   if (login) await ready(page);
   return page;
 }
 const ready = page => page.waitForSelector('html[data-ready]', { state: 'attached' });
 
-// What axe-core finds that is serious.
-async function violations(page) {
+// What axe-core finds that is serious, by all of its rules or some.
+async function violations(page, rules) {
   await page.evaluate(axe);
-  const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  const found = await page.evaluate(rules => globalThis.axe.run(document, { resultTypes: ['violations'], ...(rules ? { runOnly: { type: 'rule', values: rules } } : {}) }), rules);
   const serious = found.violations.filter(violation => ['serious', 'critical'].includes(violation.impact));
   return serious.map(violation => `${violation.id}: ${violation.nodes.slice(0, 3).map(node => `${node.target} ${node.failureSummary}`).join(' | ')}`);
 }

@@ -4,7 +4,8 @@
 #   conformance/page/run.sh [CACHE_DIR]
 # CACHE_DIR holds the packages between runs (default: target/page-check).
 # TREERING_BIN names the binary (default: target/release/treering), CHROMIUM the browser,
-# SHOTS a directory for screenshots, ONLY a part of the names of checks; CORPUS=no leaves out sample sessions.
+# SHOTS a directory for screenshots, ONLY a part of the names of checks; ASSETS a directory with files that replace those in the
+# binary; CORPUS=no leaves out sample sessions.
 set -u
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd) || exit 1
 cache=${1:-$here/../../target/page-check}

@@ -23,7 +23,8 @@ export async function shots(dir, { open }) {
   ];
   for (const [name, path, options] of screens) {
     const page = await open(path, options);
-    await page.waitForTimeout(700);
+    await page.waitForLoadState('load');
+    await page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))));
     await page.screenshot({ path: join(dir, `${name}.png`) });
     await page.context().close();
   }
