@@ -87,6 +87,7 @@ async function open(path, options = {}) {
   page.faults = [];
   page.expected = [];
   page.on('console', message => { if (['error', 'warning'].includes(message.type())) page.faults.push(`console: ${message.text()}`); });
+  page.on('response', response => { if (response.status() === 404) page.faults.push(`404: ${response.url()}`); });
   page.on('pageerror', error => page.faults.push(`error: ${error.message}`));
   page.on('dialog', dialog => { page.faults.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
   page.on('request', request => { if (!request.url().startsWith(`${server.url}/`) && !request.url().startsWith('data:')) page.faults.push(`request: ${request.url()}`); });
