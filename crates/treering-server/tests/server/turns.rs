@@ -204,7 +204,7 @@ async fn turns_of_two_nodes_at_once_become_branches() {
     let start = || {
         let model = Arc::clone(&model);
         let prepare = AgentSession::new;
-        Node::with(store.clone(), limits(), |server| server.chat(model, prepare))
+        Node::with(store.clone(), limits(), move |server| server.chat(model, prepare))
     };
     let (first, second) = (start().await, start().await);
     let session = first.session("chat").await;
