@@ -13,10 +13,11 @@ mod memory;
 mod replace;
 pub(crate) mod scan;
 mod scratch;
+pub(crate) mod sqlite;
 mod zstd;
 
 pub use checkpoint::Checkpoint;
-pub(crate) use file::{FileJournal, LOCK_TIMEOUT, Locked, lock};
+pub(crate) use file::{FileJournal, FileStates, LOCK_TIMEOUT, Locked, lock};
 pub use filter::LineFilter;
 pub(crate) use filter::filtered;
 pub(crate) use in_memory::{InMemoryFile, Listed};
