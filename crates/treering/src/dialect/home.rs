@@ -161,6 +161,16 @@ impl Dialect {
         self.is_writable() || self.facts().export.is_some()
     }
 
+    /// Returns the files of the subagents of a session file, which are read as part of the session.
+    ///
+    /// ```
+    /// # use std::path::Path;
+    /// assert!(treering::Dialect::Pi.subagent_files(Path::new("chat.jsonl")).is_empty());
+    /// ```
+    pub fn subagent_files(self, path: &Path) -> Vec<PathBuf> {
+        self.facts().subagents_of(path)
+    }
+
     /// Returns whether its agent reads session files that are compressed.
     pub fn reads_archives(self) -> bool {
         self.facts().reads_archives
@@ -171,6 +181,17 @@ impl Dialect {
     pub fn has_notes(self) -> bool {
         self.facts().has_notes
     }
+}
+
+/// Returns the files in a directory whose names end with `.jsonl`, in order.
+pub(super) fn jsonl_files(directory: &Path) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut files: Vec<_> = files
+        .map(|file| file.path())
+        .filter(|file| file.extension().is_some_and(|extension| extension == "jsonl"))
+        .collect();
+    files.sort();
+    files
 }
 
 /// Returns a path as the name of a directory, in which everything but letters and digits is a dash.

@@ -13,7 +13,7 @@ mod stray;
 use super::agent::{AgentContext, PathRecords};
 use super::aside::Aside;
 use super::facts::{Facts, HeaderPlace, Keys, ResetForm};
-use super::home::{AgentPlace, BaseDir, Destination, ProjectPaths, dashed};
+use super::home::{AgentPlace, BaseDir, Destination, ProjectPaths, dashed, jsonl_files};
 use super::{Class, Codec, Decoded, Glance, Linker, RequestMetadata};
 use crate::entry::head::{self, Head, Marks};
 use crate::entry::{Kind, Role};
@@ -94,14 +94,7 @@ const ASIDES: [Aside; 21] = [
 
 /// Returns the files of a session's subagents, which stand in a directory named after the session.
 fn subagent_files(path: &Path) -> Vec<PathBuf> {
-    let directory = path.with_extension("").join("subagents");
-    let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut files: Vec<_> = files
-        .map(|file| file.path())
-        .filter(|file| file.extension().is_some_and(|extension| extension == "jsonl"))
-        .collect();
-    files.sort();
-    files
+    jsonl_files(&path.with_extension("").join("subagents"))
 }
 
 fn destination(paths: &ProjectPaths<'_>) -> Destination {

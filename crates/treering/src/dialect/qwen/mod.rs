@@ -5,6 +5,7 @@
 //! chain as a system record that brings the whole history the model sees from then on.
 
 mod decode;
+mod link;
 
 #[cfg(test)]
 mod tests;
@@ -13,13 +14,15 @@ use super::agent::{AgentContext, PathRecords};
 use super::aside::Aside;
 use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
-use super::home::{AgentPlace, BaseDir, SessionNames};
+use super::home::{AgentPlace, BaseDir, SessionNames, jsonl_files};
 use super::shape::{get, glance, members, whole_line};
-use super::{Class, Codec, Decoded, Glance, RequestMetadata};
+use super::{Class, Codec, Decoded, Glance, Linker, RequestMetadata};
+use crate::entry::head::Marks;
 use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::header::Header;
 use crate::json;
+use std::path::{Path, PathBuf};
 
 /// The dialect of Qwen Code.
 #[derive(Debug)]
@@ -41,6 +44,7 @@ static FACTS: Facts = Facts {
             .named(NAMES),
         AgentPlace::new(BaseDir::Variable("QWEN_RUNTIME_DIR", ""), "projects", 3).named(NAMES),
     ],
+    subagent_files: Some(subagent_files),
     resume: Some(&["qwen", "--resume", "{id}"]),
     aliases: &["qwen-code"],
     has_notes: true,
@@ -52,6 +56,21 @@ const ASIDES: [Aside; 2] = [
     ("<qwen:user-prompt-submit-context>", "</qwen:user-prompt-submit-context>"),
     ("<task-notification>", "</task-notification>"),
 ];
+
+/// Returns the files of a session's subagents: in a directory of the session below `subagents` of the project.
+fn subagent_files(path: &Path) -> Vec<PathBuf> {
+    let chats = path.ancestors().skip(1).take(2).find(|dir| dir.ends_with("chats"));
+    let (Some(project), Some(name)) = (chats.and_then(Path::parent), path.file_stem()) else {
+        return Vec::new();
+    };
+    let name = name.to_string_lossy();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    // Ids of sessions are; others would be written with `_` instead.
+    match name.bytes().all(is_plain) {
+        true => jsonl_files(&project.join("subagents").join(&*name)),
+        false => Vec::new(),
+    }
+}
 
 /// Returns whether a record is Qwen Code's: a content with parts, or a system record with a payload. Claude
 /// Code's records have neither.
@@ -76,11 +95,26 @@ impl Codec for Qwen {
     }
 
     fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
-        let keys = ["type", "subtype", "uuid", "parentUuid", "timestamp", "message"];
-        let Some([kind, subtype, id, parent, time, message]) = whole_line(line, keys) else {
+        let keys = ["type", "subtype", "uuid", "parentUuid", "timestamp", "message", "isSidechain"];
+        let Some([kind, subtype, id, parent, time, message, side]) = whole_line(line, keys) else {
             return Glance::Unclear;
         };
-        glance(line, class(kind, subtype, id, message), [id, parent, time])
+        match glance(line, class(kind, subtype, id, message), [id, parent, time]) {
+            Glance::Entry(mut head, used) => {
+                head.marks = link::marks(side);
+                Glance::Entry(head, used)
+            }
+            glance => glance,
+        }
+    }
+
+    fn marks(&self, record: &[u8]) -> Marks {
+        let [side] = json::get_all(record, ["isSidechain"]);
+        link::marks(side)
+    }
+
+    fn linker(&self) -> Option<Box<dyn Linker>> {
+        Some(Box::<link::Qwen>::default())
     }
 
     fn classify(&self, _: &str, record: &[u8]) -> Class {

@@ -103,3 +103,30 @@ fn programs_messages_are_no_titles() {
 fn title(session: &Session) -> String {
     session.title().unwrap()
 }
+
+#[test]
+fn subagents_are_read_with_the_session_and_stand_beside_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let session_id = "b6f1d0aa-0000-4000-8000-00000000000a";
+    let path = dir.path().join(format!("chats/{session_id}.jsonl"));
+    let beside = dir.path().join(format!("subagents/{session_id}"));
+    std::fs::create_dir_all(dir.path().join("chats")).unwrap();
+    std::fs::create_dir_all(&beside).unwrap();
+    std::fs::write(&path, FIXTURE).unwrap();
+    let alone = Session::open(&path).unwrap();
+    let record = |uuid: &str, parent: &str, kind: &str, role: &str, text: &str| {
+        format!(
+            r#"{{"uuid":"{uuid}","parentUuid":{parent},"sessionId":"{session_id}","timestamp":"2026-03-02T09:00:00.000Z","type":"{kind}","cwd":"/srv/kiln","agentId":"explore-1","isSidechain":true,"message":{{"role":"{role}","parts":[{{"text":"{text}"}}]}}}}"#
+        ) + "\n"
+    };
+    let lines = record("s1", "null", "user", "user", "Look at the fan.")
+        + &record("s2", "\"s1\"", "assistant", "model", "The fan is fine.");
+    std::fs::write(beside.join("agent-explore-1.jsonl"), lines).unwrap();
+    assert_eq!(Dialect::Qwen.subagent_files(&path).len(), 1);
+    let joined = Session::open(&path).unwrap();
+    assert_eq!(joined.leaf(), alone.leaf());
+    assert_eq!((said(&joined), joined.name()), (said(&alone), alone.name()));
+    assert_eq!(joined.tree().len(), alone.tree().len() + 2);
+    let fan = joined.context_at("s2").unwrap();
+    assert_eq!(fan.messages.len(), 2, "the subagent has a conversation of its own");
+}
