@@ -3,7 +3,8 @@
 use crate::dialect::Decoded;
 use crate::dialect::agent::{AgentContext, PathRecords};
 use crate::dialect::shape::{
-    Answer, Object, get, inside, is_object, literal, members, quote, text_block, tool_result, user,
+    Answer, Object, count, get, inside, is_object, literal, members, quote, text_block,
+    tool_result, usage, user,
 };
 use crate::entry::NewEntry;
 use crate::error::Result;
@@ -14,6 +15,9 @@ pub(super) fn record(record: &[u8]) -> Decoded {
     let [role, content, metadata, created] =
         json::get_all(record, ["role", "content", "metadata", "created"]);
     let millis = created.and_then(|created| super::FACTS.time.parse(created));
+    if let (None, Some(used)) = (role, get(record, "accumulated").filter(|used| is_object(used))) {
+        return Decoded::of(usage_entry(used));
+    }
     let visible = metadata.and_then(|metadata| get(metadata, "agentVisible")) != Some(b"false");
     let items = content.filter(|content| content.starts_with(b"["));
     let items = items.map(json::elements).unwrap_or_default();
@@ -30,6 +34,17 @@ pub(super) fn record(record: &[u8]) -> Decoded {
     let mut messages = messages.into_iter();
     let first = messages.next().unwrap_or_default();
     Decoded { entry: NewEntry::of_type("message").raw("message", &first), more: messages.collect() }
+}
+
+/// Returns what the requests of a session used together.
+fn usage_entry(used: &[u8]) -> NewEntry {
+    let [input, output, provider, model] = members(used, ["input", "output", "provider", "model"]);
+    let is_text = |literal: &&[u8]| literal.starts_with(b"\"");
+    NewEntry::of_type("usage")
+        .raw("kind", b"\"answer\"")
+        .raw("provider", provider.filter(is_text).unwrap_or(b"\"\""))
+        .raw("model", model.filter(is_text).unwrap_or(b"\"\""))
+        .raw("usage", &usage([count(input), count(output), 0, 0]))
 }
 
 /// Returns whether the first item of a content is the result of a call.

@@ -1,9 +1,11 @@
-//! Goose: the `.jsonl` files of older versions, read only.
+//! Goose: sessions in a database, and the `.jsonl` files of older versions; read only.
 //!
-//! The first line says what the session is (`working_dir`, `description`), all others are messages, one after
-//! the other. Newer versions keep sessions in a database, which is not read.
+//! The first line of a file says what the session is (`working_dir`, `description`), all others are messages,
+//! one after the other. A session of the database is written as such lines, with one more: the tokens that
+//! all of its requests used (`accumulated`).
 
 mod decode;
+mod rows;
 
 #[cfg(test)]
 mod tests;
@@ -11,8 +13,9 @@ mod tests;
 use super::agent::{AgentContext, PathRecords};
 use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys, TimeFormat};
-use super::home::{AgentPlace, BaseDir};
-use super::shape::{get, members, whole_line};
+use super::home::{AgentPlace, BaseDir, SessionNames};
+use super::shape::{get, is_object, members, whole_line};
+use super::stored::StoredFormat;
 use super::{Class, Codec, Decoded, Glance, RequestMetadata};
 use crate::entry::head::{Head, Marks};
 use crate::entry::{Kind, Role};
@@ -34,6 +37,7 @@ static FACTS: Facts = Facts {
     time: TimeFormat::Seconds,
     own_types: &[""],
     recognizes: Some(recognizes),
+    stored: Some(&STORED),
     places: &[
         AgentPlace::new(BaseDir::Variable("GOOSE_PATH_ROOT", "data"), "sessions", 0),
         AgentPlace::new(
@@ -43,9 +47,16 @@ static FACTS: Facts = Facts {
         ),
         AgentPlace::new(BaseDir::Home("Library/Application Support/Block/goose"), "sessions", 0),
     ],
-    resume: Some(&["goose", "session", "--resume", "--session-id", "{name}"]),
+    resume: Some(&["goose", "session", "--resume", "--session-id", "{id}"]),
     has_notes: true,
     ..Facts::DEFAULT
+};
+
+static STORED: StoredFormat = StoredFormat {
+    names: SessionNames { start: "sessions", ends: &[".db"], except: &[] },
+    recognizes: rows::recognizes,
+    sessions: rows::sessions,
+    write: rows::write,
 };
 
 /// Returns whether a record is the first line of a session, or a message.
@@ -60,11 +71,11 @@ impl Codec for Goose {
     }
 
     fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
-        let keys = ["role", "content", "metadata", "created"];
-        let Some([role, content, metadata, time]) = whole_line(line, keys) else {
+        let keys = ["role", "content", "metadata", "created", "accumulated"];
+        let Some([role, content, metadata, time, used]) = whole_line(line, keys) else {
             return Glance::Unclear;
         };
-        match class(role, content, metadata) {
+        match class(role, content, metadata, used) {
             Class::Entry(kind, role) => {
                 let time = time.and_then(|time| FACTS.time.parse(time));
                 let (id, parent, marks) = (None, None, Marks::default());
@@ -75,8 +86,9 @@ impl Codec for Goose {
     }
 
     fn classify(&self, _: &str, record: &[u8]) -> Class {
-        let [role, content, metadata] = json::get_all(record, ["role", "content", "metadata"]);
-        class(role, content, metadata)
+        let keys = ["role", "content", "metadata", "accumulated"];
+        let [role, content, metadata, used] = json::get_all(record, keys);
+        class(role, content, metadata, used)
     }
 
     /// A message that only the model sees.
@@ -114,9 +126,16 @@ impl Codec for Goose {
 }
 
 /// Returns the class of a record, from the literals of its members.
-fn class(role: Option<&[u8]>, content: Option<&[u8]>, metadata: Option<&[u8]>) -> Class {
-    if role.is_none() {
-        return Class::Side;
+fn class(
+    role: Option<&[u8]>,
+    content: Option<&[u8]>,
+    metadata: Option<&[u8]>,
+    used: Option<&[u8]>,
+) -> Class {
+    match (role, used) {
+        (None, Some(used)) if is_object(used) => return Class::Entry(Kind::Usage, None),
+        (None, _) => return Class::Side,
+        _ => {}
     }
     // What the model does not see: summarized messages, notes to the user.
     if metadata.and_then(|metadata| get(metadata, "agentVisible")) == Some(b"false") {

@@ -73,3 +73,30 @@ fn a_session_without_its_first_line_is_still_one() {
     let session = open(rest).unwrap();
     assert_eq!((session.dialect(), said(&session).len()), (Dialect::Goose, 9));
 }
+
+/// Made by `testdata/make.py`: the fixture, a session of one message, and one that is never shown.
+const DATABASE: &[u8] = include_bytes!("testdata/sessions.db");
+
+#[test]
+fn sessions_in_the_database_read_as_those_in_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("sessions.db");
+    std::fs::write(&path, DATABASE).unwrap();
+    let sessions = crate::dialect::stored_sessions(&path).unwrap().unwrap();
+    let counts: Vec<u64> = sessions.iter().map(|session| session.messages).collect();
+    assert_eq!(counts, [FIXTURE.lines().count() as u64 - 1, 1], "hidden ones are not listed");
+    assert_eq!(sessions[0].modified, 1_772_439_000_000);
+    let session = Session::open(&sessions[0].path).unwrap();
+    assert_eq!((session.dialect(), session.id().as_str()), (Dialect::Goose, "20260302_1"));
+    assert_eq!(session.name().as_deref(), Some("Kiln sensor"));
+    assert_eq!(said(&session), said(&open(FIXTURE).unwrap()));
+    assert!(session.all_findings().unwrap().is_empty());
+    let info = crate::catalog::info(&sessions[0].path).unwrap();
+    assert_eq!((info.tokens, info.cost), (Some(5100), None));
+    let other = crate::catalog::info(&sessions[1].path).unwrap();
+    assert_eq!((other.title(), &*other.cwd), ("Is there tea?", "/srv/kiln"));
+    let lines = crate::internal::journal_of(&session);
+    let mut bytes = vec![0; lines.len().unwrap() as usize];
+    crate::log::scan::read_full(&*lines, 0, &mut bytes).unwrap();
+    battery::run(Dialect::Goose, std::str::from_utf8(&bytes).unwrap());
+}
