@@ -39,6 +39,21 @@ const AGENTS = {
     command: (prompt, id) => [join(packageOf('copilot'), 'copilot'), '--allow-all-tools', ...(id ? ['--resume', id] : []), '-p', prompt],
     tokens: 4 * 1050,
   },
+  opencode: {
+    env: { OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_DEFAULT_PLUGINS: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' },
+    prepare: (home) => {
+      const limit = { context: 100_000, output: 4000 };
+      const stub = { npm: '@ai-sdk/openai-compatible', options: { baseURL: `${url}/v1`, apiKey: 'x' }, models: { stub: { limit } } };
+      const config = { model: 'stub/stub', small_model: 'stub/stub', autoupdate: false, share: 'disabled', permission: 'allow', provider: { stub } };
+      mkdirSync(join(home, '.config/opencode'), { recursive: true });
+      writeFileSync(join(home, '.config/opencode/opencode.json'), JSON.stringify(config));
+    },
+    // A prompt of one argument would be put into quotes.
+    command: (prompt, id) => [join(packageOf('opencode'), 'bin/opencode'), 'run', ...(id ? ['--session', id] : []), ...prompt.split(' ')],
+    tokens: 4 * 1050,
+    // The model is asked for a title, too, and answers as it always does.
+    title: 'It says kiln.',
+  },
 };
 
 const failures = [];
@@ -52,11 +67,15 @@ async function run(agent) {
   const home = realpathSync(mkdtempSync(join(tmpdir(), `treering-${agent}-`)));
   const project = join(home, 'project');
   mkdirSync(project);
-  const { env, prepare, command, tokens } = AGENTS[agent];
+  const { env, prepare, command, tokens, title } = AGENTS[agent];
   prepare?.(home);
   const environment = { PATH: process.env.PATH, HOME: home, TERM: 'xterm-256color', ...env };
-  const start = async ([program, ...words]) =>
-    (await execute(program, words, { cwd: project, env: environment, timeout: 300_000, maxBuffer: 1 << 26 })).stdout;
+  const start = async ([program, ...words]) => {
+    const running = execute(program, words, { cwd: project, env: environment, timeout: 300_000, maxBuffer: 1 << 26 });
+    // An agent that reads its input to the end would wait for it.
+    running.child.stdin.end();
+    return (await running).stdout;
+  };
   const treeringSays = (...words) => start([treering, ...words]);
   await start(command('What does the kiln say?'));
   const list = async () =>
@@ -69,7 +88,7 @@ async function run(agent) {
   const [session] = sessions;
   check(agent, 'the agent', session.agent, agent);
   check(agent, 'the project', session.cwd, project);
-  check(agent, 'the title', session.name ?? session.firstMessage, 'What does the kiln say?');
+  check(agent, 'the title', session.name ?? session.firstMessage, title ?? 'What does the kiln say?');
   check(agent, 'the tokens', session.tokens, tokens);
   const context = JSON.parse(await treeringSays('context', session.path, '--json'));
   const said = context.messages
@@ -93,8 +112,8 @@ async function run(agent) {
 }
 
 const wanted = process.env.AGENTS?.split(',') ?? Object.keys(AGENTS);
-// Copilot is a program for one system only.
-const here = wanted.filter((agent) => agent !== 'copilot' || (process.platform === 'linux' && process.arch === 'x64'));
+// Copilot and OpenCode are programs for one system only.
+const here = wanted.filter((agent) => !['copilot', 'opencode'].includes(agent) || (process.platform === 'linux' && process.arch === 'x64'));
 await Promise.all(here.map((agent) => run(agent).catch((error) => failures.push(`${agent}: ${error.message}\n${error.stderr ?? ''}`))));
 server.close();
 for (const failure of failures) console.error(failure);

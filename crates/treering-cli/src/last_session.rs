@@ -20,7 +20,8 @@ pub(crate) fn of(dir: &Path) -> Option<PathBuf> {
     let dir = line_part(dir)?;
     let lines = text.lines().rev().filter_map(|line| line.split_once('\t'));
     let session = lines.filter(|(known, _)| *known == dir).map(|(_, session)| session).next()?;
-    Some(PathBuf::from(session)).filter(|session| session.is_file())
+    Some(PathBuf::from(session))
+        .filter(|session| session.is_file() || treering::dialect::is_stored(session))
 }
 
 /// This is the last session of a directory now.

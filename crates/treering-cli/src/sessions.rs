@@ -132,7 +132,7 @@ pub(crate) fn locate_file(
 /// Returns the argument, if it has to be looked up.
 fn reference(argument: &Path) -> Option<&str> {
     // A dangling link counts as a path, too.
-    if argument.symlink_metadata().is_ok() {
+    if argument.symlink_metadata().is_ok() || treering::dialect::is_stored(argument) {
         return None;
     }
     let text = argument.to_str().filter(|text| !text.is_empty())?;

@@ -4,6 +4,7 @@
 //! subagents wrote is part of the session that started them and stands in directories of its own.
 
 use crate::cache::checksum;
+use crate::databases;
 use crate::places::Place;
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -11,7 +12,7 @@ use std::fs::{DirEntry, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use treering::dialect::SessionNames;
+use treering::dialect::{SessionNames, is_database_name};
 
 /// The stamp that tells whether a file is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,12 +36,16 @@ impl Stamp {
     }
 
     /// Takes in the files of the subagents in `directory`, which are read as part of the session.
-    fn with_subagents(mut self, directory: &Path) -> Self {
+    fn with_subagents(self, directory: &Path) -> Self {
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-        let mut files: Vec<(std::ffi::OsString, Stamp)> = entries
+        let files = entries
             .filter(|entry| SessionNames::ANY.has(entry.file_name().as_encoded_bytes()))
-            .filter_map(|entry| Some((entry.file_name(), Stamp::of(&entry.metadata().ok()?))))
-            .collect();
+            .filter_map(|entry| Some((entry.file_name(), Stamp::of(&entry.metadata().ok()?))));
+        self.with_files(files.collect())
+    }
+
+    /// Takes in other files, by their names and stamps.
+    fn with_files(mut self, mut files: Vec<(std::ffi::OsString, Stamp)>) -> Self {
         files.sort_by(|a, b| a.0.cmp(&b.0));
         let mut facts = Vec::new();
         for (name, stamp) in files {
@@ -112,7 +117,7 @@ impl Files {
                 self.leave_out(dir, "it is on another file system; name it to look there");
                 continue;
             }
-            let below = match self.look_into(&dir, place.names) {
+            let below = match self.look_into(&dir, place) {
                 Ok(below) => below,
                 // It was never there, or is not any more.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -138,13 +143,14 @@ impl Files {
     }
 
     /// Notes the files in a directory, and returns the directories in it.
-    fn look_into(&mut self, dir: &Path, names: SessionNames) -> io::Result<Vec<PathBuf>> {
+    fn look_into(&mut self, dir: &Path, place: &Place) -> io::Result<Vec<PathBuf>> {
+        let names = place.names;
         if !self.is_new(&std::fs::metadata(dir)?) {
             return Ok(Vec::new());
         }
         let mut entries: Vec<DirEntry> = std::fs::read_dir(dir)?.flatten().collect();
         entries.sort_by_cached_key(DirEntry::file_name);
-        let (mut below, first) = (Vec::new(), self.found.len());
+        let (mut below, mut databases, first) = (Vec::new(), Vec::new(), self.found.len());
         for entry in entries {
             let (path, name) = (entry.path(), entry.file_name());
             let Ok(kind) = entry.file_type() else { continue };
@@ -156,6 +162,8 @@ impl Files {
                 {
                     self.found.push(Found { path, stamp: Stamp::of(&metadata) });
                 }
+            } else if is_database_name(name.as_encoded_bytes()) {
+                databases.push(path);
             } else if kind.is_file() && is_leftover_name(&name) {
                 self.leftovers.push(path);
             } else if name != "subagents" && (kind.is_dir() || kind.is_symlink() && path.is_dir()) {
@@ -170,7 +178,42 @@ impl Files {
                 found.stamp = found.stamp.with_subagents(&own.join("subagents"));
             }
         }
+        // Or one in a project that has a directory for all of them.
+        let is_near = |up: &Path| up.join("subagents").is_dir();
+        if let Some(agent) = place.agent.filter(|_| dir.ancestors().skip(1).take(2).any(is_near)) {
+            for found in self.found.iter_mut().skip(first).filter(|found| found.stamp.beside == 0) {
+                let files = agent.subagent_files(&found.path).into_iter().filter_map(|file| {
+                    let stamp = Stamp::of(&file.metadata().ok()?);
+                    Some((file.into_os_string(), stamp))
+                });
+                found.stamp = found.stamp.with_files(files.collect());
+            }
+        }
+        databases.into_iter().for_each(|database| self.look_into_database(database));
         Ok(below)
+    }
+
+    /// Notes the sessions in a database. A file beside it that has the id of one is an older copy.
+    fn look_into_database(&mut self, path: PathBuf) {
+        let Ok(metadata) = path.metadata() else { return };
+        if !metadata.is_file() || !self.is_new(&metadata) {
+            return;
+        }
+        match databases::sessions(&path, &metadata) {
+            Ok(found) => {
+                let id =
+                    |path: &Path| Some(path.file_name()?.to_str()?.rsplit_once('#')?.1.to_owned());
+                let ids: HashSet<String> =
+                    found.iter().filter_map(|found| id(&found.path)).collect();
+                let is_copy = |file: &Path| {
+                    let stem = file.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+                    file.parent() == path.parent() && ids.contains(stem)
+                };
+                self.found.retain(|found| !is_copy(&found.path));
+                self.found.extend(found);
+            }
+            Err(error) => self.unreadable.push((path, error)),
+        }
     }
 
     fn is_new(&mut self, metadata: &Metadata) -> bool {

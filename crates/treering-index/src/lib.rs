@@ -22,6 +22,7 @@
 mod address;
 mod agents;
 mod cache;
+mod databases;
 mod files;
 pub mod housekeeping;
 mod local_store;

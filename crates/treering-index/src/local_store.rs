@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use treering::catalog::SessionInfo;
+use treering::dialect::is_stored;
 use treering::storage::Journal;
 use treering::store::{ChangedSession, Changes, ListQuery, Mark, Page, Store};
 use treering::{Catalog, Error, Result, SessionId};
@@ -126,7 +127,7 @@ impl LocalStore {
                 let found = self.look_at_all(&mut state);
                 self.read(&mut state, Some(found));
             }
-            let path = state.paths.get(id).filter(|path| path.exists()).cloned();
+            let path = state.paths.get(id).filter(|path| path.exists() || is_stored(path)).cloned();
             if let Some(path) = path {
                 if let Some(file) = state.files.get_mut(&path) {
                     file.is_followed = true;

@@ -242,7 +242,7 @@ mod tests {
     #[cfg(unix)]
     fn agents_keep_them_below_the_home_directory() {
         let found = places(&[("HOME", "/h")]);
-        let table: [(Dialect, &[&str]); 11] = [
+        let table: [(Dialect, &[&str]); 12] = [
             (Dialect::Pi, &["/h/.pi/agent/sessions"]),
             (Dialect::Omp, &["/h/.omp/agent/sessions"]),
             (Dialect::Chimera, &["/h/.chimera/sessions"]),
@@ -260,6 +260,7 @@ mod tests {
                     "/h/Library/Application Support/Block/goose/sessions",
                 ],
             ),
+            (Dialect::OpenCode, &["/h/.local/share/opencode"]),
         ];
         for (agent, expected) in table {
             assert_eq!(dirs(&found, agent), expected, "{agent}");
@@ -316,6 +317,7 @@ mod tests {
             dirs(&found, Dialect::Goose)[..2],
             ["/go/data/sessions", "/data/goose/sessions"]
         );
+        assert_eq!(dirs(&found, Dialect::OpenCode), ["/data/opencode"]);
     }
 
     #[test]

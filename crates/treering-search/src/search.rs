@@ -357,8 +357,10 @@ impl Outcome {
 impl Job<'_> {
     fn run(&self, path: &Path) -> Outcome {
         let mut bytes = path.metadata().map_or(0, |metadata| metadata.len());
-        let mut can_match = self.probes.is_empty();
-        for probe in &self.probes {
+        // A session in a database is no file that could be looked at before it is opened.
+        let is_stored = treering::dialect::is_stored(path);
+        let mut can_match = self.probes.is_empty() || is_stored;
+        for probe in self.probes.iter().filter(|_| !is_stored) {
             match scan::look(path, probe, self.threads) {
                 Ok(looked) => {
                     bytes = looked.bytes;

@@ -3,7 +3,7 @@
 //! A project's directory is named after the project, but that name cannot be turned back: the
 //! header's `cwd` decides what a session belongs to, never the directory.
 
-use crate::dialect::Dialect;
+use crate::dialect::{self, Dialect};
 use crate::entry::{Kind, Role};
 use crate::error::{Error, Result};
 use crate::fork::ForkOptions;
@@ -299,7 +299,7 @@ fn belongs(session_cwd: &str, cwd: &Path) -> bool {
 
 /// Returns the header of a session file.
 pub(crate) fn read_header(path: &Path) -> Option<Header> {
-    let journal = InMemoryFile::open(path).ok()?.journal;
+    let journal = listed(path).ok()?.journal;
     match Loaded::read_header(&*journal, journal.len().ok()?) {
         Ok(Some(loaded)) => loaded.at(path).header,
         // Not where it usually is, or very large: only a full look can tell.
@@ -447,7 +447,7 @@ fn info_without_usage(path: &Path) -> Result<SessionInfo> {
 }
 
 fn read_listed(path: &Path) -> Result<(Loaded, Listed)> {
-    let mut listed = InMemoryFile::open(path)?;
+    let mut listed = listed(path)?;
     let mut loaded = Loaded::read(&*listed.journal).map_err(|error| error.at(Some(path)))?;
     let subagents = loaded.facts().subagents_of(path);
     if !subagents.is_empty() {
@@ -466,6 +466,14 @@ fn partial_info(
 ) -> Result<SessionInfo> {
     let info = describe_loaded(path, loaded, journal)?.0;
     Ok(SessionInfo { modified: file_time(path), size, is_partial: true, ..info })
+}
+
+/// Opens a session file, or a session in a database, to be looked at once.
+fn listed(path: &Path) -> Result<Listed> {
+    match dialect::is_stored(path) {
+        true => Ok(Listed { journal: Arc::new(dialect::stored::open(path)?), cut: None }),
+        false => InMemoryFile::open(path),
+    }
 }
 
 /// Returns what a list shows of the session in a journal. Its path is empty.

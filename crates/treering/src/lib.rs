@@ -103,7 +103,7 @@ pub mod storage {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open_file(path: impl AsRef<Path>) -> crate::Result<Arc<dyn Journal>> {
-        Ok(Arc::new(crate::log::FileJournal::open(path.as_ref())?))
+        Ok(Arc::new(crate::dialect::stored::open(path.as_ref())?))
     }
 }
 
@@ -152,7 +152,7 @@ pub fn active_context(path: impl AsRef<Path>) -> Result<Context> {
 /// The same, message by message.
 pub fn active_projection(path: impl AsRef<Path>) -> Result<Projection> {
     let path = path.as_ref();
-    let journal: Arc<dyn Journal> = Arc::new(log::FileJournal::open(path)?);
+    let journal: Arc<dyn Journal> = Arc::new(dialect::stored::open(path)?);
     match context::tail::projection(&journal, path)? {
         Some(projection) => Ok(projection),
         None => Session::open(path)?.projection(),

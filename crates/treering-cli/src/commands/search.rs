@@ -136,6 +136,10 @@ fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     }
     let mut found = Vec::new();
     for path in given {
+        if treering::dialect::is_stored(path) {
+            found.push(path.clone());
+            continue;
+        }
         let about = |error: io::Error| Failure::message(format!("{}: {error}", path.display()));
         match std::fs::metadata(path).map_err(about)?.is_dir() {
             true => {

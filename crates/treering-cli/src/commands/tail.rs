@@ -104,7 +104,7 @@ impl<'a> File<'a> {
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {
-    std::fs::metadata(path).ok().map(|metadata| Stamp::of(&metadata))
+    Stamp::at(path)
 }
 
 struct Tail {

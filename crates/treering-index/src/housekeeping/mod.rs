@@ -53,6 +53,9 @@ pub enum Reason {
     /// Compressed, it would not be found.
     #[error("its name does not end in .jsonl")]
     Name,
+    /// It is no file of its own.
+    #[error("it is in a database, which only its agent changes")]
+    Stored,
     /// The target exists already.
     #[error("it exists already")]
     Exists,
@@ -87,6 +90,9 @@ impl Reason {
             Reason::Recent => "end what writes to it, and try again in 10 seconds".to_owned(),
             Reason::NotArchived => "an archived session ends in .jsonl.zst".to_owned(),
             Reason::Name => "the archive would not be found: rename it first".to_owned(),
+            Reason::Stored => {
+                "delete it in the agent; `treering convert` makes a file of it".to_owned()
+            }
             Reason::Exists => "nothing was changed; move one of the two away".to_owned(),
             Reason::Changed | Reason::Renamed(_) => {
                 "end what writes to it, and try again".to_owned()

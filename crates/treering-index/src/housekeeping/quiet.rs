@@ -25,6 +25,7 @@ pub enum Recent {
 /// milliseconds.
 pub fn hold(path: &Path, recent: Recent, now: i64) -> Result<File, Refusal> {
     let cannot = |error: std::io::Error| Reason::Io(error).of(path);
+    check_is_file(path)?;
     if let Ok(real) = path.read_link() {
         return Err(Reason::Link(real).of(path));
     }
@@ -44,9 +45,18 @@ pub fn hold(path: &Path, recent: Recent, now: i64) -> Result<File, Refusal> {
 /// Refuses a session that was written to a moment before `now`, in Unix milliseconds: an agent that takes no
 /// lock may be about to write to it again.
 pub fn check_idle(path: &Path, now: i64) -> Result<(), Refusal> {
+    check_is_file(path)?;
     let metadata = fs::metadata(path).map_err(|error| Reason::Io(error).of(path))?;
     match (-MOMENT..MOMENT).contains(&idle(metadata.modified, now)) {
         true => Err(Reason::Recent.of(path)),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a session in a database.
+fn check_is_file(path: &Path) -> Result<(), Refusal> {
+    match treering::dialect::is_stored(path) {
+        true => Err(Reason::Stored.of(path)),
         false => Ok(()),
     }
 }

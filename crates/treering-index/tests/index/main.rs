@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "how a test fails")]
 
 mod cache;
+mod databases;
 mod homes;
 mod local_store;
 mod support;

@@ -6,6 +6,7 @@ use super::export::Export;
 use super::home::{AgentPlace, Destination, ProjectPaths};
 use super::name::Dialect;
 use super::python;
+use super::stored::StoredFormat;
 use crate::entry::{Kind, head};
 use crate::header::VERSION;
 use crate::id::{EntryId, IdMaker};
@@ -205,6 +206,8 @@ pub(crate) struct Facts {
     /// Whether a record may stand in the file several times, the last one counting, and some records have
     /// neither an id nor a time. None of that is worth a finding then.
     pub updates_records: bool,
+    /// The way in which the agent keeps sessions in a database.
+    pub stored: Option<&'static StoredFormat>,
     /// Returns the project of a session file, where something beside the file names it.
     pub project: Option<fn(&Path) -> Option<String>>,
     /// Returns whether the first record of a file is this agent's, for dialects that one record settles.
@@ -252,6 +255,7 @@ impl Facts {
         subagent_files: None,
         export: None,
         updates_records: false,
+        stored: None,
         project: None,
         recognizes: None,
         places: &[],

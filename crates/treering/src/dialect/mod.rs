@@ -29,6 +29,7 @@ mod home;
 mod link;
 pub(crate) mod name;
 mod omp;
+mod opencode;
 mod operator;
 mod pi;
 mod python;
@@ -37,6 +38,7 @@ pub(crate) mod raw;
 mod request_metadata;
 mod shape;
 pub(crate) mod split;
+pub(crate) mod stored;
 mod tau;
 mod uuid;
 pub(crate) mod versions;
@@ -52,6 +54,7 @@ pub use name::{Dialect, UnknownDialect};
 #[cfg(test)]
 pub(crate) use pi::Pi;
 pub(crate) use request_metadata::{AnswerCounts, Price, RequestMetadata};
+pub use stored::{StoredSession, is_database_name, is_stored, stored_sessions};
 
 use crate::error::{Error, Result};
 use crate::header::Header;

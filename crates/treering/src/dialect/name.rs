@@ -21,6 +21,7 @@ macro_rules! registry {
             "Gemini CLI." Gemini "gemini" gemini::Gemini;
             "GitHub Copilot CLI." Copilot "copilot" copilot::Copilot;
             "Goose." Goose "goose" goose::Goose;
+            "OpenCode." OpenCode "opencode" opencode::OpenCode;
         }
     };
 }

@@ -88,6 +88,11 @@ impl Object {
         self.0.push(b'}');
         self.0
     }
+
+    /// Returns the object without its end, for a member that is too large to be copied.
+    pub(crate) fn into_open(self) -> Vec<u8> {
+        self.0
+    }
 }
 
 /// Returns a string literal from its inside.

@@ -30,7 +30,7 @@ use crate::error::{Error, Result};
 use crate::findings::{Finding, Problem, Severity};
 use crate::header::VERSION;
 use crate::load::{Loaded, MAX_FINDINGS};
-use crate::log::{FileJournal, Journal};
+use crate::log::Journal;
 use crate::migrate;
 use crate::session::Session;
 use crate::snapshot::Snapshot;
@@ -88,7 +88,7 @@ impl Diagnosis {
 /// ```
 pub fn examine(path: impl AsRef<Path>) -> Result<Diagnosis> {
     let path = path.as_ref();
-    let journal: Arc<dyn Journal> = Arc::new(FileJournal::open(path)?);
+    let journal: Arc<dyn Journal> = Arc::new(crate::dialect::stored::open(path)?);
     let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(path)))?.at(path);
     let findings = findings(&journal, &loaded)?;
     Ok(Diagnosis {

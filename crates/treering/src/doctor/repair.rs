@@ -179,7 +179,7 @@ const REPAIRED: [&str; 13] = [
 /// ```
 pub fn repair(path: impl AsRef<Path>, options: RepairOptions) -> Result<Repair> {
     let path = path.as_ref();
-    let file = Arc::new(FileJournal::open(path)?);
+    let file = Arc::new(crate::dialect::stored::open(path)?);
     // What is replaced is locked before it is read.
     let _lock = lock_replaced(&file, path, &options.to)?;
     RepairPlan::read(path, Arc::clone(&file))?.carry_out(&options.to)
@@ -206,7 +206,7 @@ pub fn repair(path: impl AsRef<Path>, options: RepairOptions) -> Result<Repair> 
 /// ```
 pub fn plan_repair(path: impl AsRef<Path>) -> Result<RepairPlan> {
     let path = path.as_ref();
-    RepairPlan::read(path, Arc::new(FileJournal::open(path)?))
+    RepairPlan::read(path, Arc::new(crate::dialect::stored::open(path)?))
 }
 
 /// Locks a file that is to be replaced.

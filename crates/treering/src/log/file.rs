@@ -7,7 +7,7 @@
 use super::journal::{Appended, End, Journal, JournalError};
 use super::{scan, zstd};
 use crate::error::{Error, Result};
-use crate::fs::{self, Access, File, Metadata, NewFile, is_not_regular};
+use crate::fs::{self, Access, File, FileId, Metadata, NewFile, is_not_regular};
 use std::fs::TryLockError;
 use std::io::{self, Seek, Write};
 use std::ops::Range;
@@ -29,6 +29,8 @@ pub(crate) struct FileJournal {
     file: File,
     /// The compressed file that `file` is the content of.
     packed: Option<File>,
+    /// The files that `file` was made of.
+    made_of: Option<FileStates>,
     path: PathBuf,
     writable: bool,
     /// The time at which the path was last known to name this file.
@@ -84,7 +86,21 @@ impl FileJournal {
         let path = std::path::absolute(path).map_err(Error::io(path, "open"))?;
         let (checked, unsynced_directories) =
             (Mutex::new(SystemTime::UNIX_EPOCH), Mutex::default());
-        Ok(FileJournal { file, packed, path, writable, checked, unsynced_directories })
+        let made_of = None;
+        Ok(FileJournal { file, packed, made_of, path, writable, checked, unsynced_directories })
+    }
+
+    /// Returns the journal of a content that was made of other files, to be read only.
+    pub(crate) fn made(file: File, made_of: FileStates, path: &Path) -> Self {
+        FileJournal {
+            file,
+            packed: None,
+            made_of: Some(made_of),
+            path: path.to_owned(),
+            writable: false,
+            checked: Mutex::new(SystemTime::UNIX_EPOCH),
+            unsynced_directories: Mutex::default(),
+        }
     }
 
     /// Creates the file, which must not exist. It appears with its first bytes or not at all.
@@ -96,20 +112,24 @@ impl FileJournal {
         let (file, unsynced) = created.map_err(Error::creating(path, "create"))?;
         let (checked, unsynced_directories) = (Mutex::new(fs::now()), Mutex::new(unsynced));
         let path = std::path::absolute(path).map_err(Error::io(path, "create"))?;
-        Ok(FileJournal { file, packed: None, path, writable: true, checked, unsynced_directories })
+        let (packed, made_of, writable) = (None, None, true);
+        Ok(FileJournal { file, packed, made_of, path, writable, checked, unsynced_directories })
     }
 
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Returns whether the file is compressed: then it is only read.
+    /// Returns whether the content is made of other files, or of a compressed one: then it is only read.
     pub(crate) fn is_packed(&self) -> bool {
-        self.packed.is_some()
+        self.packed.is_some() || self.made_of.is_some()
     }
 
-    /// Returns whether `path` still names this file.
+    /// Returns whether `path` still names this file, or what it was made of has not changed.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
+        if let Some(files) = &self.made_of {
+            return files.are_unchanged();
+        }
         let file = self.packed.as_ref().unwrap_or(&self.file);
         match (file.metadata(), fs::metadata(path)) {
             (Ok(ours), Ok(theirs)) => ours.id == theirs.id,
@@ -258,6 +278,42 @@ impl Journal for FileJournal {
             return Err(error.into());
         }
         Ok(true)
+    }
+}
+
+/// The state of some files at a time.
+#[derive(Debug)]
+pub(crate) struct FileStates {
+    files: Vec<(PathBuf, Option<(FileId, u64, SystemTime)>)>,
+    /// Whether a change since then would show: the times of file systems come from a clock that ticks slowly.
+    is_settled: bool,
+}
+
+impl FileStates {
+    /// Two changes of a file in a time as short as this may give it the same time.
+    const TICK: Duration = Duration::from_millis(50);
+
+    /// Looks at files, which need not be there.
+    pub(crate) fn of(paths: Vec<PathBuf>) -> Self {
+        let look = |path: PathBuf| {
+            let state = FileStates::look(&path);
+            (path, state)
+        };
+        let files: Vec<_> = paths.into_iter().map(look).collect();
+        let now = fs::now();
+        let is_old = |modified: SystemTime| {
+            now.duration_since(modified).is_ok_and(|age| age > FileStates::TICK)
+        };
+        let is_settled = files.iter().all(|(_, state)| state.is_none_or(|(.., time)| is_old(time)));
+        FileStates { files, is_settled }
+    }
+
+    fn look(path: &Path) -> Option<(FileId, u64, SystemTime)> {
+        fs::metadata(path).ok().map(|found| (found.id, found.len, found.modified))
+    }
+
+    fn are_unchanged(&self) -> bool {
+        self.is_settled && self.files.iter().all(|(path, state)| FileStates::look(path) == *state)
     }
 }
 

@@ -74,7 +74,7 @@ pub(crate) struct OpenedSession {
 
 impl OpenedSession {
     pub(crate) fn at(path: &Path) -> Result<Self> {
-        let file = Arc::new(FileJournal::open(path)?);
+        let file = Arc::new(dialect::stored::open(path)?);
         let mut journal = Arc::clone(&file) as Arc<dyn Journal>;
         let failed = |error: LoadError| error.at(Some(path));
         let mut joined = None;

@@ -1,0 +1,238 @@
+//! Sessions in databases.
+//!
+//! A database holds many sessions. Each has a path of its own, `DATABASE#ID`, that stands wherever the path of a
+//! session file does. To be read it is written out as lines, one record a message, in a form that its dialect
+//! decides on; from there on it is a log like any other. The lines are in a file without a name, and are
+//! written again when the database has changed.
+
+use super::Dialect;
+use super::home::SessionNames;
+use crate::error::{Error, Result};
+use crate::fs;
+use crate::log::sqlite::{self, Database, MAGIC};
+use crate::log::{FileJournal, FileStates, Journal, Scratch, scan};
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// How an agent keeps sessions in a database.
+#[derive(Debug)]
+pub(crate) struct StoredFormat {
+    /// The names of its databases.
+    pub names: SessionNames,
+    /// Returns whether a database is one of the agent's.
+    pub recognizes: fn(&Database) -> bool,
+    /// Returns all sessions but those of subagents, which are parts of others.
+    pub sessions: fn(&Database) -> io::Result<Vec<StoredRow>>,
+    /// Writes the lines of a session. Returns whether there is one.
+    pub write: fn(&Database, &str, &mut dyn Write) -> io::Result<bool>,
+}
+
+/// A session in a database, as the database tells without reading its messages.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StoredRow {
+    pub id: String,
+    /// The number of its messages.
+    pub messages: u64,
+    /// When it was changed, in Unix milliseconds.
+    pub modified: i64,
+    /// A hash of what changes with the session.
+    pub fingerprint: u64,
+}
+
+/// A session in a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoredSession {
+    /// The path that stands for it: that of the database, `#`, and its id.
+    pub path: PathBuf,
+    /// The number of its messages.
+    pub messages: u64,
+    /// When it was changed, in Unix milliseconds.
+    pub modified: i64,
+    /// A hash of what changes with the session.
+    pub fingerprint: u64,
+}
+
+/// Returns whether databases of agents have such names.
+///
+/// ```
+/// assert!(treering::dialect::is_database_name(b"opencode.db"));
+/// assert!(!treering::dialect::is_database_name(b"chat.jsonl"));
+/// ```
+pub fn is_database_name(name: &[u8]) -> bool {
+    let formats = Dialect::ALL.into_iter().filter_map(|dialect| dialect.facts().stored);
+    formats.into_iter().any(|format| format.names.has(name))
+}
+
+/// Returns whether a path stands for a session in a database: it is that of a file, `#` and an id, and no
+/// file's itself.
+///
+/// ```
+/// # use std::path::Path;
+/// assert!(!treering::dialect::is_stored(Path::new("chat.jsonl")));
+/// ```
+pub fn is_stored(path: &Path) -> bool {
+    split(path).is_some()
+}
+
+/// Returns the sessions in a database; `None` if it is none of an agent's.
+///
+/// # Errors
+///
+/// Fails if the file cannot be read or is no sound database.
+///
+/// ```
+/// assert!(treering::dialect::stored_sessions("nowhere.db".as_ref()).is_err());
+/// ```
+pub fn stored_sessions(database: &Path) -> Result<Option<Vec<StoredSession>>> {
+    let sessions = sqlite::read(database, |found| match format_of(found) {
+        Some(format) => (format.sessions)(found).map(Some),
+        None => Ok(None),
+    });
+    let of = |row: StoredRow| StoredSession {
+        path: joined(database, &row.id),
+        messages: row.messages,
+        modified: row.modified,
+        fingerprint: row.fingerprint,
+    };
+    let sessions = sessions.map_err(Error::io(database, "read"))?;
+    Ok(sessions.map(|sessions| sessions.into_iter().map(of).collect()))
+}
+
+fn format_of(database: &Database) -> Option<&'static StoredFormat> {
+    let formats = Dialect::ALL.into_iter().filter_map(|dialect| dialect.facts().stored);
+    formats.into_iter().find(|format| (format.recognizes)(database))
+}
+
+/// Opens the log in a file, or of a session in a database.
+pub(crate) fn open(path: &Path) -> Result<FileJournal> {
+    let Some((database, id)) = split(path) else {
+        let journal = FileJournal::open(path)?;
+        check_no_database(&journal, path)?;
+        return Ok(journal);
+    };
+    let files = FileStates::of(vec![database.clone(), fs::beside(&database, "-wal")]);
+    let file = sqlite::read(&database, |found| {
+        let Some(format) = format_of(found) else { return Ok(None) };
+        let mut out = Scratch::writer()?;
+        let is_there = (format.write)(found, &id, &mut out)?;
+        let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        Ok(is_there.then_some(file))
+    });
+    match file.map_err(Error::io(path, "read"))? {
+        Some(file) => Ok(FileJournal::made(file, files, path)),
+        None => {
+            let reason = "the database has no such session".to_owned();
+            Err(Error::NotASession { path: path.to_owned(), reason })
+        }
+    }
+}
+
+/// Fails for a file that is a whole database, with what to do instead.
+fn check_no_database(journal: &FileJournal, path: &Path) -> Result<()> {
+    if path.extension().is_none_or(|extension| extension != "db") {
+        return Ok(());
+    }
+    let mut start = [0; MAGIC.len()];
+    let got = scan::read_full(journal as &dyn Journal, 0, &mut start);
+    if got.is_ok() && sqlite::is_database(&start) {
+        let reason = "it is a database; `treering ls` lists its sessions, and PATH#ID names one";
+        return Err(Error::NotASession { path: path.to_owned(), reason: reason.to_owned() });
+    }
+    Ok(())
+}
+
+/// Returns the path of a session in a database.
+fn joined(database: &Path, id: &str) -> PathBuf {
+    let mut path = OsString::from(database);
+    path.push("#");
+    path.push(&*escaped(id));
+    path.into()
+}
+
+/// Returns the database and the id that a path stands for.
+fn split(path: &Path) -> Option<(PathBuf, String)> {
+    let name = path.file_name()?.to_str()?;
+    let (file, id) = name.rsplit_once('#')?;
+    let database = path.with_file_name(OsStr::new(file));
+    let is_one = !file.is_empty() && !fs::exists(path) && database.is_file();
+    is_one.then(|| (database, unescaped(id)))
+}
+
+/// Returns an id as it can stand in the name of a file. Ids of agents are letters, digits and `_` already.
+fn escaped(id: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    if id.bytes().all(is_plain) {
+        return Cow::Borrowed(id);
+    }
+    let escape = |byte: u8| match is_plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    Cow::Owned(id.bytes().map(escape).collect())
+}
+
+fn unescaped(text: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let [first, after @ ..] = rest {
+        let code = after.get(..2).and_then(|code| std::str::from_utf8(code).ok());
+        let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
+        match code.filter(|_| *first == b'%') {
+            Some(code) => {
+                bytes.push(code);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Mixes bytes into a fingerprint.
+pub(super) fn mixed(fingerprint: u64, bytes: &[u8]) -> u64 {
+    crate::id::fnv1a(fingerprint, bytes.iter().copied())
+}
+
+/// Returns JSON that a database holds as text, fit to stand in a line: text that is no JSON object becomes
+/// one that has it as a text.
+pub(super) fn object_in_line(text: &str) -> Vec<u8> {
+    use super::shape::Object;
+    let bytes = text.trim().as_bytes();
+    let is_object = bytes.starts_with(b"{")
+        && crate::json::skip_value(bytes, 0).is_some_and(|end| end == bytes.len());
+    match is_object {
+        // Between the values of an object a newline is a space.
+        true => bytes.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte }).collect(),
+        false => Object::new().text("damaged", text).close(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_stand_in_paths_whatever_they_are() {
+        for id in ["ses_1aB", "a b", "../x#y/z", "100%", "%41", "ä\n", ""] {
+            assert!(!escaped(id).contains(['/', '#', '\n', '.']), "{id:?}");
+            assert_eq!(unescaped(&escaped(id)), id);
+        }
+        assert_eq!(unescaped("%zz%4"), "%zz%4");
+    }
+
+    #[test]
+    fn a_path_stands_for_a_session_only_beside_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let database = dir.path().join("a#b.db");
+        assert!(!is_stored(&joined(&database, "x")));
+        std::fs::write(&database, "").unwrap();
+        assert_eq!(split(&joined(&database, "x/y")), Some((database.clone(), "x/y".to_owned())));
+        assert!(!is_stored(&database), "it is a file");
+        assert!(open(&joined(&database, "x")).is_err());
+    }
+}
