@@ -22,6 +22,11 @@ mod session;
 mod summarizer;
 mod tool;
 
+/// The future of an operation of this crate, boxed in a function without type parameters. The body of an `async fn` is
+/// compiled in every crate that awaits it; this one is compiled here, once.
+pub(crate) type OwnFuture<'a, T> =
+    std::pin::Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
+
 pub use chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatSide, ChatTurn, ThinkingLevel};
 pub use config::{CompactionConfig, ModelConfig};
 pub use error::AgentError;

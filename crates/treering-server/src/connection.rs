@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::Sleep;
 use tokio_rustls::TlsAcceptor;
@@ -61,12 +61,7 @@ pub(crate) async fn serve(
             continue;
         };
         let (node, router, tls) = (Arc::clone(&node), router.clone(), tls.clone());
-        connections.spawn(async move {
-            node.metrics.connections.fetch_add(1, Ordering::Relaxed);
-            connection(&node, router, tls, stream, peer).await;
-            node.metrics.connections.fetch_sub(1, Ordering::Relaxed);
-            drop(permit);
-        });
+        start(&mut connections, node, router, tls, (stream, peer), permit);
     }
     drop(listener);
     node.enter(Phase::Stopping);
@@ -79,6 +74,23 @@ pub(crate) async fn serve(
         connections.shutdown().await;
     }
     Ok(())
+}
+
+/// Starts to serve a connection. `serve` is compiled in every crate that awaits it; this is compiled here, once.
+fn start(
+    connections: &mut JoinSet<()>,
+    node: Arc<Node>,
+    router: Router,
+    tls: Option<TlsAcceptor>,
+    (stream, peer): (TcpStream, SocketAddr),
+    permit: OwnedSemaphorePermit,
+) {
+    connections.spawn(async move {
+        node.metrics.connections.fetch_add(1, Ordering::Relaxed);
+        connection(&node, router, tls, stream, peer).await;
+        node.metrics.connections.fetch_sub(1, Ordering::Relaxed);
+        drop(permit);
+    });
 }
 
 async fn connection(

@@ -130,11 +130,7 @@ impl Slot {
 
     /// Runs `job` on the session. A session that turns out to be gone is opened again once, because
     /// another one may have taken its place in the store.
-    pub(crate) fn run<T>(
-        &self,
-        metrics: &Metrics,
-        job: &mut impl FnMut(&Arc<Session>, Freshness) -> Result<T, Problem>,
-    ) -> Result<T, Problem> {
+    pub(crate) fn run<T>(&self, metrics: &Metrics, job: SlotJob<'_, T>) -> Result<T, Problem> {
         let (session, freshness) = self.open(metrics)?;
         let result = match job(&session, freshness) {
             Err(problem) if problem.is_gone() => {
@@ -154,6 +150,12 @@ impl Slot {
         result
     }
 }
+
+/// A job with a session that was read just now or before.
+type SlotJob<'a, T> = &'a mut dyn FnMut(&Arc<Session>, Freshness) -> Result<T, Problem>;
+
+/// A job with a session, of one type for all handlers that return a `T`.
+type SessionJob<T> = Box<dyn FnMut(&Arc<Session>) -> Result<T, Problem> + Send>;
 
 /// Whether a session was read just now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,10 +199,18 @@ impl Call {
     }
 
     /// As [`read`](Call::read), with any session of the space.
-    pub(crate) async fn read_session<T: Send + 'static>(
+    pub(crate) fn read_session<T: Send + 'static>(
         &self,
         id: SessionId,
-        mut job: impl FnMut(&Arc<Session>) -> Result<T, Problem> + Send + 'static,
+        job: impl FnMut(&Arc<Session>) -> Result<T, Problem> + Send + 'static,
+    ) -> impl Future<Output = Result<T, Problem>> + Send {
+        self.read_boxed(id, Box::new(job))
+    }
+
+    async fn read_boxed<T: Send + 'static>(
+        &self,
+        id: SessionId,
+        mut job: SessionJob<T>,
     ) -> Result<T, Problem> {
         let (slot, node) = (self.slot(&id)?, Arc::clone(&self.node));
         let done = self.node.work.run(move || {
@@ -226,10 +236,14 @@ impl Call {
 
     /// Runs `job` with the session of the path when it is its turn among the writers. The session may
     /// be behind the log; `job` appends with calls that notice.
-    pub(crate) async fn write<T: Send + 'static>(
+    pub(crate) fn write<T: Send + 'static>(
         &self,
-        mut job: impl FnMut(&Arc<Session>) -> Result<T, Problem> + Send + 'static,
-    ) -> Result<T, Problem> {
+        job: impl FnMut(&Arc<Session>) -> Result<T, Problem> + Send + 'static,
+    ) -> impl Future<Output = Result<T, Problem>> + Send {
+        self.write_boxed(Box::new(job))
+    }
+
+    async fn write_boxed<T: Send + 'static>(&self, mut job: SessionJob<T>) -> Result<T, Problem> {
         let id = self.session_id()?;
         let (slot, node) = (self.slot(&id)?, Arc::clone(&self.node));
         let turn = Arc::clone(&slot.queue).lock_owned().await;

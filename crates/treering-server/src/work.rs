@@ -1,6 +1,7 @@
 //! Runs the synchronous library on a bounded number of threads.
 
 use crate::problem::{Code, Problem};
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,10 +25,21 @@ impl Work {
     }
 
     /// Runs `job` on a worker thread. Once it has begun it runs to its end, also if the caller is gone.
-    pub(crate) async fn run<T: Send + 'static>(
+    pub(crate) fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Problem> {
+    ) -> impl Future<Output = Result<T, Problem>> + Send {
+        self.result_of(Box::new(move || Box::new(job())))
+    }
+
+    async fn result_of<T: 'static>(&self, job: Job) -> Result<T, Problem> {
+        match self.run_job(job).await?.downcast() {
+            Ok(result) => Ok(*result),
+            Err(_) => Err(failed()),
+        }
+    }
+
+    async fn run_job(&self, job: Job) -> Result<Box<dyn Any + Send>, Problem> {
         let permit = self.permit().await?;
         let done = tokio::task::spawn_blocking(move || {
             let result = job();
@@ -73,6 +85,9 @@ impl Work {
         }
     }
 }
+
+/// A job without its type, so that the code that runs jobs is compiled once and not for every handler.
+type Job = Box<dyn FnOnce() -> Box<dyn Any + Send> + Send>;
 
 fn failed() -> Problem {
     Problem::new(Code::Internal, "the request failed unexpectedly")

@@ -2,6 +2,7 @@
 
 use super::payload::*;
 use super::{Decision, HookError, HookFuture, Hooks};
+use crate::OwnFuture;
 use crate::summarizer::{Delta, OnDelta};
 use std::any::Any;
 use std::fmt;
@@ -85,10 +86,12 @@ impl AnswerStream {
 macro_rules! facts {
     ($($(#[$doc:meta])* $hook:ident: $variant:ident($payload:ty);)*) => {$(
         $(#[$doc])*
-        pub(crate) async fn $hook(&self, payload: $payload) {
-            let (payload, handlers) = (Arc::new(payload), self.handlers());
-            let event = Event::$variant(payload.clone());
-            self.tell(&handlers, event, |hooks| hooks.$hook(&payload)).await;
+        pub(crate) fn $hook(&self, payload: $payload) -> OwnFuture<'_, ()> {
+            Box::pin(async move {
+                let (payload, handlers) = (Arc::new(payload), self.handlers());
+                let event = Event::$variant(payload.clone());
+                self.tell(&handlers, event, |hooks| hooks.$hook(&payload)).await;
+            })
         }
     )*};
 }
@@ -96,14 +99,16 @@ macro_rules! facts {
 macro_rules! questions {
     ($($(#[$doc:meta])* $hook:ident: $variant:ident($payload:ty) -> $answer:ty;)*) => {$(
         $(#[$doc])*
-        pub(crate) async fn $hook(
-            &self,
+        pub(crate) fn $hook<'a>(
+            &'a self,
             payload: $payload,
-            abort: &CancellationToken,
-        ) -> HookOutcome<$answer> {
-            let (payload, handlers) = (Arc::new(payload), self.handlers());
-            let event = Event::$variant(payload.clone());
-            self.ask(&handlers, event, abort, |hooks| hooks.$hook(&payload, abort)).await
+            abort: &'a CancellationToken,
+        ) -> OwnFuture<'a, HookOutcome<$answer>> {
+            Box::pin(async move {
+                let (payload, handlers) = (Arc::new(payload), self.handlers());
+                let event = Event::$variant(payload.clone());
+                self.ask(&handlers, event, abort, |hooks| hooks.$hook(&payload, abort)).await
+            })
         }
     )*};
 }

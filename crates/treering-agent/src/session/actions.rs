@@ -5,6 +5,7 @@
 //! the operation that called the handler has ended.
 
 use super::{AgentSession, NavigateOptions};
+use crate::OwnFuture;
 use crate::error::AgentError;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -79,15 +80,17 @@ impl AgentSession {
     }
 
     /// Does what handlers have asked for. To be called when an operation has ended.
-    pub(super) async fn act(&self) {
-        for _ in 0..AT_ONCE {
-            let Some(action) = self.actions.next() else { return };
-            match self.navigate_only(&action.entry, action.options.clone()).await {
-                Ok(_) => {}
-                // The operation that was faster acts at its end.
-                Err(AgentError::Busy { .. }) => return self.actions.queue().push_front(action),
-                Err(error) => self.hooks.action_failed("navigate", &error),
+    pub(super) fn act(&self) -> OwnFuture<'_, ()> {
+        Box::pin(async move {
+            for _ in 0..AT_ONCE {
+                let Some(action) = self.actions.next() else { return };
+                match self.navigate_only(&action.entry, action.options.clone()).await {
+                    Ok(_) => {}
+                    // The operation that was faster acts at its end.
+                    Err(AgentError::Busy { .. }) => return self.actions.queue().push_front(action),
+                    Err(error) => self.hooks.action_failed("navigate", &error),
+                }
             }
-        }
+        })
     }
 }

@@ -5,6 +5,7 @@ use super::busy::{Guard, Operation};
 use super::late::Late;
 use super::navigate::with_usage;
 use super::{AgentSession, look};
+use crate::OwnFuture;
 use crate::error::AgentError;
 use crate::hooks::{
     BeforeCompact, Compact, CompactFailed, CompactOverride, CompactReason, Compacting,
@@ -136,26 +137,30 @@ impl AgentSession {
     }
 
     /// Compacts inside an operation that runs already, and tells the handlers if that fails.
-    pub(super) async fn compact_within(
-        &self,
-        guard: &Guard<'_>,
-        session: &Arc<Session>,
-        options: &CompactOptions,
-    ) -> Result<Compaction, AgentError> {
-        let result = self.try_compact(guard, session, options).await;
-        let result = match result {
-            Err(error) if error.is_canceled() => Ok(Compaction::Aborted),
-            other => other,
-        };
-        let (error, aborted) = match &result {
-            Ok(Compaction::Canceled { hook }) => (format!("the handler {hook} canceled it"), true),
-            Ok(Compaction::Aborted) => (SummaryError::Canceled.to_string(), true),
-            Err(error) => (error.to_string(), false),
-            Ok(_) => return result,
-        };
-        let reason = options.reason;
-        self.hooks.session_compact_failed(CompactFailed { reason, error, aborted }).await;
-        result
+    pub(super) fn compact_within<'a>(
+        &'a self,
+        guard: &'a Guard<'a>,
+        session: &'a Arc<Session>,
+        options: &'a CompactOptions,
+    ) -> OwnFuture<'a, Result<Compaction, AgentError>> {
+        Box::pin(async move {
+            let result = self.try_compact(guard, session, options).await;
+            let result = match result {
+                Err(error) if error.is_canceled() => Ok(Compaction::Aborted),
+                other => other,
+            };
+            let (error, aborted) = match &result {
+                Ok(Compaction::Canceled { hook }) => {
+                    (format!("the handler {hook} canceled it"), true)
+                }
+                Ok(Compaction::Aborted) => (SummaryError::Canceled.to_string(), true),
+                Err(error) => (error.to_string(), false),
+                Ok(_) => return result,
+            };
+            let reason = options.reason;
+            self.hooks.session_compact_failed(CompactFailed { reason, error, aborted }).await;
+            result
+        })
     }
 
     /// Compacts if the context has grown past the threshold. [`prompt`](AgentSession::prompt) calls it
@@ -171,24 +176,27 @@ impl AgentSession {
     }
 
     /// Compacts if the context is past the threshold of a model with this window.
-    pub(super) async fn compact_if_needed_for(
-        &self,
-        model: Option<&Model>,
+    pub(super) fn compact_if_needed_for<'a>(
+        &'a self,
+        model: Option<&'a Model>,
         window: u64,
-        cancel: &CancellationToken,
-    ) -> Result<Option<Compaction>, AgentError> {
-        let tokens = look(&self.session(), |session| Ok(session.context_tokens()?.tokens)).await?;
-        if !self.settings().compaction.of_model(model).should_compact(tokens, window) {
-            return Ok(None);
-        }
-        let options = CompactOptions {
-            reason: CompactReason::Threshold,
-            cancel: cancel.clone(),
-            ..Default::default()
-        };
-        Ok(match self.compact(options).await? {
-            Compaction::AlreadyCompacted | Compaction::TooSmall => None,
-            done => Some(done),
+        cancel: &'a CancellationToken,
+    ) -> OwnFuture<'a, Result<Option<Compaction>, AgentError>> {
+        Box::pin(async move {
+            let tokens =
+                look(&self.session(), |session| Ok(session.context_tokens()?.tokens)).await?;
+            if !self.settings().compaction.of_model(model).should_compact(tokens, window) {
+                return Ok(None);
+            }
+            let options = CompactOptions {
+                reason: CompactReason::Threshold,
+                cancel: cancel.clone(),
+                ..Default::default()
+            };
+            Ok(match self.compact(options).await? {
+                Compaction::AlreadyCompacted | Compaction::TooSmall => None,
+                done => Some(done),
+            })
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::busy::{Guard, Operation};
 use super::{AgentSession, find, look};
+use crate::OwnFuture;
 use crate::error::AgentError;
 use crate::hooks::{
     BeforeFork, BeforeSwitch, Fork, ForkPosition, HookOutcome, Shutdown, StartReason, Switch,
@@ -66,7 +67,7 @@ impl AgentSession {
         let guard = self.busy.begin(Operation::Switch, cancel)?;
         let before = BeforeSwitch { reason: SwitchReason::New, target: None };
         let place = self.place_of_new_sessions();
-        let done = self.replace(&guard, before, move |old| place.begin(old, None)).await;
+        let done = self.replace(&guard, before, Box::new(move |old| place.begin(old, None))).await;
         drop(guard);
         self.act().await;
         done
@@ -82,7 +83,7 @@ impl AgentSession {
         let file = file.as_ref().to_owned();
         let before = BeforeSwitch { reason: SwitchReason::Resume, target: Some(file.clone()) };
         let open = move |old: &Session| Session::open_with(&file, old.open_options());
-        let done = self.replace(&guard, before, open).await;
+        let done = self.replace(&guard, before, Box::new(open)).await;
         drop(guard);
         self.act().await;
         done
@@ -106,7 +107,7 @@ impl AgentSession {
             Some(store) => Session::open_in(&store, &id, old.open_options()),
             None => Err(treering::Error::UnknownSession(id)),
         };
-        let done = self.replace(&guard, before, open).await;
+        let done = self.replace(&guard, before, Box::new(open)).await;
         drop(guard);
         self.act().await;
         done
@@ -138,38 +139,40 @@ impl AgentSession {
         done
     }
 
-    async fn fork_now(
-        &self,
-        entry: &str,
+    fn fork_now<'a>(
+        &'a self,
+        entry: &'a str,
         position: ForkPosition,
-        cancel: &CancellationToken,
-    ) -> Result<Forked, AgentError> {
-        let guard = self.busy.begin(Operation::Fork, cancel)?;
-        let old = self.session();
-        let entry = find(&old, entry)?;
-        let (leaf, editor_text) = fork_leaf(&old, &entry, position)?;
-        let in_place = old.path().is_none() && self.store.is_none();
-        match self
-            .hooks
-            .session_before_fork(BeforeFork { entry, position, in_place }, &guard.cancel)
-            .await
-        {
-            HookOutcome::Aborted => return Ok(Forked::Aborted),
-            HookOutcome::Canceled { hook } => return Ok(Forked::Canceled { hook }),
-            HookOutcome::Proceed(_) => {}
-        }
-        let place = self.place_of_new_sessions();
-        let new = look(&old, move |old| match leaf {
-            Some(leaf) => place.fork(old, &leaf),
-            None => place.begin(old, old.path()),
-        });
-        let new = new.await?;
-        let file = new.path();
-        self.put_in_place(new).await;
-        let told = Fork { previous: old.path(), session: self.session().id(), in_place };
-        self.hooks.session_fork(told).await;
-        self.started(StartReason::Fork).await;
-        Ok(Forked::Done { file, editor_text })
+        cancel: &'a CancellationToken,
+    ) -> OwnFuture<'a, Result<Forked, AgentError>> {
+        Box::pin(async move {
+            let guard = self.busy.begin(Operation::Fork, cancel)?;
+            let old = self.session();
+            let entry = find(&old, entry)?;
+            let (leaf, editor_text) = fork_leaf(&old, &entry, position)?;
+            let in_place = old.path().is_none() && self.store.is_none();
+            match self
+                .hooks
+                .session_before_fork(BeforeFork { entry, position, in_place }, &guard.cancel)
+                .await
+            {
+                HookOutcome::Aborted => return Ok(Forked::Aborted),
+                HookOutcome::Canceled { hook } => return Ok(Forked::Canceled { hook }),
+                HookOutcome::Proceed(_) => {}
+            }
+            let place = self.place_of_new_sessions();
+            let new = look(&old, move |old| match leaf {
+                Some(leaf) => place.fork(old, &leaf),
+                None => place.begin(old, old.path()),
+            });
+            let new = new.await?;
+            let file = new.path();
+            self.put_in_place(new).await;
+            let told = Fork { previous: old.path(), session: self.session().id(), in_place };
+            self.hooks.session_fork(told).await;
+            self.started(StartReason::Fork).await;
+            Ok(Forked::Done { file, editor_text })
+        })
     }
 
     /// Copies the branch up to the leaf to a session of its own, which becomes the active one.
@@ -187,33 +190,35 @@ impl AgentSession {
         self.hooks.session_shutdown(Shutdown { session: self.session().id() }).await;
     }
 
-    async fn replace(
-        &self,
-        guard: &Guard<'_>,
+    fn replace<'a>(
+        &'a self,
+        guard: &'a Guard<'a>,
         before: BeforeSwitch,
-        make: impl FnOnce(&Session) -> Result<Session, treering::Error> + Send + 'static,
-    ) -> Result<Replaced, AgentError> {
-        let reason = before.reason;
-        match self.hooks.session_before_switch(before, &guard.cancel).await {
-            HookOutcome::Aborted => return Ok(Replaced::Aborted),
-            HookOutcome::Canceled { hook } => return Ok(Replaced::Canceled { hook }),
-            HookOutcome::Proceed(_) => {}
-        }
-        let old = self.session();
-        let new = tokio::select! {
-            biased;
-            () = guard.cancel.cancelled() => return Ok(Replaced::Aborted),
-            new = look(&old, make) => new?,
-        };
-        self.put_in_place(new).await;
-        let told = Switch { reason, previous: old.path(), session: self.session().id() };
-        self.hooks.session_switch(told).await;
-        let started = match reason {
-            SwitchReason::New => StartReason::New,
-            SwitchReason::Resume => StartReason::Resume,
-        };
-        self.started(started).await;
-        Ok(Replaced::Done)
+        make: MakeSession,
+    ) -> OwnFuture<'a, Result<Replaced, AgentError>> {
+        Box::pin(async move {
+            let reason = before.reason;
+            match self.hooks.session_before_switch(before, &guard.cancel).await {
+                HookOutcome::Aborted => return Ok(Replaced::Aborted),
+                HookOutcome::Canceled { hook } => return Ok(Replaced::Canceled { hook }),
+                HookOutcome::Proceed(_) => {}
+            }
+            let old = self.session();
+            let new = tokio::select! {
+                biased;
+                () = guard.cancel.cancelled() => return Ok(Replaced::Aborted),
+                new = look(&old, make) => new?,
+            };
+            self.put_in_place(new).await;
+            let told = Switch { reason, previous: old.path(), session: self.session().id() };
+            self.hooks.session_switch(told).await;
+            let started = match reason {
+                SwitchReason::New => StartReason::New,
+                SwitchReason::Resume => StartReason::Resume,
+            };
+            self.started(started).await;
+            Ok(Replaced::Done)
+        })
     }
 
     /// Replaces the session, after the handlers were told of its end. Nothing can fail from here on.
@@ -222,6 +227,9 @@ impl AgentSession {
         *self.session.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
     }
 }
+
+/// Makes the session that takes another one's place.
+type MakeSession = Box<dyn FnOnce(&Session) -> Result<Session, treering::Error> + Send>;
 
 /// The place of new sessions and forks.
 struct NewSessionPlace {

@@ -4,6 +4,7 @@ use super::ask::SummaryAnswer;
 use super::busy::Operation;
 use super::late::Late;
 use super::{AgentSession, find, look};
+use crate::OwnFuture;
 use crate::error::AgentError;
 use crate::hooks::TreeMove;
 use crate::summarizer::SummaryError;
@@ -106,53 +107,56 @@ impl AgentSession {
         done
     }
 
-    async fn merge_now(
-        &self,
-        other: &str,
+    fn merge_now<'a>(
+        &'a self,
+        other: &'a str,
         options: MergeOptions,
-    ) -> Result<MergeOutcome, AgentError> {
-        let (guard, session) = self.begin(Operation::Merge, &options.cancel)?;
-        let other = find(&session, other)?;
-        let summarizer = if options.full { None } else { Some(self.summarizer()?) };
-        let window = summarizer.as_ref().and_then(|summarizer| summarizer.context_window());
-        let budget = branch_budget(window, self.settings().branch_reserve_tokens);
-        let merge = look(&session, move |session| session.plan_merge(other.as_str(), budget));
-        let plan = match merge.await? {
-            Merge::NothingNew => return Ok(MergeOutcome::NothingNew),
-            Merge::Ready(plan) => *plan,
-        };
-        let old_leaf = plan.into.clone();
-        let (id, copies, usage) = if options.full {
-            if guard.cancel.is_cancelled() {
-                return Ok(MergeOutcome::Aborted);
-            }
-            let merged = session.apply_merge(&plan)?;
-            (merged.record, merged.copies, None)
-        } else {
-            let focus = options.custom_instructions.as_deref();
-            let asked = self.ask_about_branch(&guard.cancel, &plan.messages, focus, false).await;
-            let SummaryAnswer { text, usage } = match asked {
-                Err(SummaryError::Canceled) => return Ok(MergeOutcome::Aborted),
-                Err(error) => return Err(error.into()),
-                Ok(_) if guard.cancel.is_cancelled() => return Ok(MergeOutcome::Aborted),
-                Ok(answer) => answer,
+    ) -> OwnFuture<'a, Result<MergeOutcome, AgentError>> {
+        Box::pin(async move {
+            let (guard, session) = self.begin(Operation::Merge, &options.cancel)?;
+            let other = find(&session, other)?;
+            let summarizer = if options.full { None } else { Some(self.summarizer()?) };
+            let window = summarizer.as_ref().and_then(|summarizer| summarizer.context_window());
+            let budget = branch_budget(window, self.settings().branch_reserve_tokens);
+            let merge = look(&session, move |session| session.plan_merge(other.as_str(), budget));
+            let plan = match merge.await? {
+                Merge::NothingNew => return Ok(MergeOutcome::NothingNew),
+                Merge::Ready(plan) => *plan,
             };
-            let spent = usage.as_ref().map(Usage::to_json);
-            let text = plan.compose(&text);
-            let mut summary = MergeSummary::new(&text);
-            summary.usage = spent.as_deref();
-            let entry = plan.entry(summary)?;
-            let attached = Late::Reply.attach(&session, plan.into.as_ref(), &entry)?;
-            (attached.id, Vec::new(), usage)
-        };
-        let entry = session.entry(id.as_str())?;
-        let new_leaf = session.leaf();
-        if new_leaf.as_ref() == Some(&id) {
-            let summary_entry = (!options.full).then(|| entry.clone());
-            let told = TreeMove { new_leaf, old_leaf, summary_entry, from_extension: false };
-            self.hooks.session_tree(told).await;
-        }
-        Ok(MergeOutcome::Done(Box::new(MergedBranch { entry, copies, plan, usage })))
+            let old_leaf = plan.into.clone();
+            let (id, copies, usage) = if options.full {
+                if guard.cancel.is_cancelled() {
+                    return Ok(MergeOutcome::Aborted);
+                }
+                let merged = session.apply_merge(&plan)?;
+                (merged.record, merged.copies, None)
+            } else {
+                let focus = options.custom_instructions.as_deref();
+                let asked =
+                    self.ask_about_branch(&guard.cancel, &plan.messages, focus, false).await;
+                let SummaryAnswer { text, usage } = match asked {
+                    Err(SummaryError::Canceled) => return Ok(MergeOutcome::Aborted),
+                    Err(error) => return Err(error.into()),
+                    Ok(_) if guard.cancel.is_cancelled() => return Ok(MergeOutcome::Aborted),
+                    Ok(answer) => answer,
+                };
+                let spent = usage.as_ref().map(Usage::to_json);
+                let text = plan.compose(&text);
+                let mut summary = MergeSummary::new(&text);
+                summary.usage = spent.as_deref();
+                let entry = plan.entry(summary)?;
+                let attached = Late::Reply.attach(&session, plan.into.as_ref(), &entry)?;
+                (attached.id, Vec::new(), usage)
+            };
+            let entry = session.entry(id.as_str())?;
+            let new_leaf = session.leaf();
+            if new_leaf.as_ref() == Some(&id) {
+                let summary_entry = (!options.full).then(|| entry.clone());
+                let told = TreeMove { new_leaf, old_leaf, summary_entry, from_extension: false };
+                self.hooks.session_tree(told).await;
+            }
+            Ok(MergeOutcome::Done(Box::new(MergedBranch { entry, copies, plan, usage })))
+        })
     }
 
     /// Copies messages from elsewhere in the tree onto this branch, a tool call always together with

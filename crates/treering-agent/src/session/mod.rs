@@ -31,6 +31,7 @@ pub use navigate::{Moved, NavigateOptions, Navigation};
 pub use shell::{OnOutput, ShellContext, ShellRun};
 pub use turn::{TurnEnd, TurnReport, TurnSettings};
 
+use crate::OwnFuture;
 use crate::error::AgentError;
 use crate::hooks::{Event, HookRunner, Hooks, InfoChanged, Start, StartReason, StreamDelta};
 use crate::summarizer::{Summarizer, SummaryError};
@@ -338,10 +339,12 @@ impl AgentSession {
         self.act().await;
     }
 
-    async fn started(&self, reason: StartReason) {
-        let session = self.session();
-        let (id, file) = (session.id(), session.path());
-        self.hooks.session_start(Start { reason, session: id, file }).await;
+    fn started(&self, reason: StartReason) -> OwnFuture<'_, ()> {
+        Box::pin(async move {
+            let session = self.session();
+            let (id, file) = (session.id(), session.path());
+            self.hooks.session_start(Start { reason, session: id, file }).await;
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::busy::{Guard, Operation};
 use super::{AgentSession, find, look};
+use crate::OwnFuture;
 use crate::error::AgentError;
 use crate::hooks::{BeforeTree, HookOutcome, SuppliedSummary, TreeMove, TreeOverride};
 use std::sync::Arc;
@@ -173,20 +174,22 @@ impl AgentSession {
     }
 
     /// Moves the leaf, without running the actions that handlers asked for.
-    pub(super) async fn navigate_only(
-        &self,
-        target: &str,
+    pub(super) fn navigate_only<'a>(
+        &'a self,
+        target: &'a str,
         mut options: NavigateOptions,
-    ) -> Result<Navigation, AgentError> {
-        let (guard, session) = self.begin(Operation::Navigation, &options.cancel)?;
-        options.given_summary = options.given_summary.filter(|text| !text.trim().is_empty());
-        let target = find(&session, target)?;
-        let (destination, editor_text) = match options.exact {
-            true => (Some(target.clone()), None),
-            false => destination(&session, &target)?,
-        };
-        let pending = PendingMove { target, destination, editor_text, options };
-        self.run_navigation(guard, session, pending).await
+    ) -> OwnFuture<'a, Result<Navigation, AgentError>> {
+        Box::pin(async move {
+            let (guard, session) = self.begin(Operation::Navigation, &options.cancel)?;
+            options.given_summary = options.given_summary.filter(|text| !text.trim().is_empty());
+            let target = find(&session, target)?;
+            let (destination, editor_text) = match options.exact {
+                true => (Some(target.clone()), None),
+                false => destination(&session, &target)?,
+            };
+            let pending = PendingMove { target, destination, editor_text, options };
+            self.run_navigation(guard, session, pending).await
+        })
     }
 
     /// Navigates to an entry and summarizes the branch that is left, whatever

@@ -7,6 +7,7 @@
 use super::busy::Operation;
 use super::late::Late;
 use super::{AgentSession, look};
+use crate::OwnFuture;
 use crate::error::AgentError;
 use crate::summarizer::Group;
 use std::io::Write;
@@ -78,32 +79,45 @@ impl AgentSession {
         on_output: Option<OnOutput>,
         cancel: &CancellationToken,
     ) -> Result<ShellRun, AgentError> {
-        let (guard, session) = self.begin(Operation::Shell, cancel)?;
-        let (mut output, cwd) = (Output::new(&session, on_output), session.cwd());
-        let made_for = session.leaf();
-        let exit_code = tokio::select! {
-            biased;
-            () = guard.cancel.cancelled() => None,
-            exit_code = run(command, &cwd, &mut output) => Some(exit_code?),
-        };
-        let is_canceled = exit_code.is_none();
-        let exit_code = exit_code.flatten();
-        let Kept { text, is_cut, file } = output.finish();
-        let mut record = BashExecutionMessage::new(command, &*text)
-            .with_canceled(is_canceled)
-            .with_truncated(is_cut)
-            .with_excluded(context == ShellContext::Excluded);
-        if let Some(code) = exit_code {
-            record = record.with_exit_code(code);
-        }
-        if let Some(file) = &file {
-            record = record.with_full_output_path(file.to_string_lossy());
-        }
-        let entry = NewEntry::from(record);
-        let attached =
-            look(&session, move |session| Late::Reply.attach(session, made_for.as_ref(), &entry));
-        let entry = attached.await?.id;
-        Ok(ShellRun { entry, output: text, exit_code, is_canceled, full_output: file })
+        self.run_shell_now(command, context, on_output, cancel).await
+    }
+
+    fn run_shell_now<'a>(
+        &'a self,
+        command: &'a str,
+        context: ShellContext,
+        on_output: Option<OnOutput>,
+        cancel: &'a CancellationToken,
+    ) -> OwnFuture<'a, Result<ShellRun, AgentError>> {
+        Box::pin(async move {
+            let (guard, session) = self.begin(Operation::Shell, cancel)?;
+            let (mut output, cwd) = (Output::new(&session, on_output), session.cwd());
+            let made_for = session.leaf();
+            let exit_code = tokio::select! {
+                biased;
+                () = guard.cancel.cancelled() => None,
+                exit_code = run(command, &cwd, &mut output) => Some(exit_code?),
+            };
+            let is_canceled = exit_code.is_none();
+            let exit_code = exit_code.flatten();
+            let Kept { text, is_cut, file } = output.finish();
+            let mut record = BashExecutionMessage::new(command, &*text)
+                .with_canceled(is_canceled)
+                .with_truncated(is_cut)
+                .with_excluded(context == ShellContext::Excluded);
+            if let Some(code) = exit_code {
+                record = record.with_exit_code(code);
+            }
+            if let Some(file) = &file {
+                record = record.with_full_output_path(file.to_string_lossy());
+            }
+            let entry = NewEntry::from(record);
+            let attached = look(&session, move |session| {
+                Late::Reply.attach(session, made_for.as_ref(), &entry)
+            });
+            let entry = attached.await?.id;
+            Ok(ShellRun { entry, output: text, exit_code, is_canceled, full_output: file })
+        })
     }
 }
 

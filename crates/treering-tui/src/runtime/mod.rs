@@ -3,9 +3,11 @@
 //! `terminal_guard` acquires and restores the terminal, `terminal_listener` reads its events,
 //! `frame_writer` writes frames, `runner` shows one screen at a time. `tree`, `picker` and `chat`
 //! carry out the effects of their screens; `app` combines them. `clipboard` copies, `draft_store`
-//! stores unsent text, `open_session` is the session that all screens share.
+//! stores unsent text, `background` starts threads, `open_session` is the session that all screens
+//! share.
 
 mod app;
+mod background;
 mod chat;
 mod clipboard;
 mod draft_store;

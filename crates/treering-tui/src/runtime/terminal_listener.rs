@@ -5,6 +5,7 @@
 
 use super::terminal_guard;
 use crate::keys::{Code, Key};
+use crate::runtime::background::background;
 use crate::{MouseEvent, TerminalEvent};
 use ratatui::crossterm::event::{self, KeyEventKind, MouseButton, MouseEventKind};
 use ratatui::crossterm::terminal;
@@ -87,7 +88,7 @@ impl TerminalListener {
         const POLL_INTERVAL: Duration = Duration::from_millis(100);
         let listener = TerminalListener { subscriber: Arc::default(), requests: Arc::default() };
         let thread = listener.clone();
-        std::thread::spawn(move || {
+        background(move || {
             while !thread.subscriber().is_over {
                 match event::poll(POLL_INTERVAL) {
                     Ok(false) => continue,
@@ -206,7 +207,7 @@ impl SignalHandler {
         let mut signals = signal_hook::iterator::Signals::new(all)?;
         let handle = signals.handle();
         let thread = listener.clone();
-        std::thread::spawn(move || {
+        background(move || {
             for signal in signals.forever() {
                 match signal {
                     SIGTSTP if can_suspend() => thread.request(|requests| &requests.suspend),

@@ -16,6 +16,7 @@ use super::ask::is_too_long;
 use super::busy::{Guard, Operation};
 use super::late::Late;
 use super::{AgentSession, CompactOptions, look};
+use crate::OwnFuture;
 use crate::chat::{ChatModel, ChatRequest};
 use crate::error::AgentError;
 use crate::hooks::{
@@ -229,31 +230,33 @@ impl AgentSession {
         Ok(report)
     }
 
-    async fn run_turn(
-        &self,
-        model: &dyn ChatModel,
-        text: &str,
+    fn run_turn<'a>(
+        &'a self,
+        model: &'a dyn ChatModel,
+        text: &'a str,
         on_delta: Option<OnDelta>,
-        cancel: &CancellationToken,
-    ) -> Result<TurnReport, AgentError> {
-        let (guard, session) = self.begin(Operation::Turn, cancel)?;
-        let question = write_question(&session, model, text)?;
-        let started = TurnStarted { question: question.clone() };
-        self.hooks.publish(Event::TurnStart(Arc::new(started)));
-        let round = Round {
-            agent: self,
-            session,
-            model,
-            guard: &guard,
-            cancel: &guard.cancel,
-            tools: self.tools(),
-            settings: self.settings().turn.clone(),
-            on_delta: Arc::new(Mutex::new(on_delta)),
-        };
-        let report = round.run(question).await?;
-        let finished = TurnFinished { answer: report.answer.clone(), end: report.end.clone() };
-        self.hooks.publish(Event::TurnEnd(Arc::new(finished)));
-        Ok(report)
+        cancel: &'a CancellationToken,
+    ) -> OwnFuture<'a, Result<TurnReport, AgentError>> {
+        Box::pin(async move {
+            let (guard, session) = self.begin(Operation::Turn, cancel)?;
+            let question = write_question(&session, model, text)?;
+            let started = TurnStarted { question: question.clone() };
+            self.hooks.publish(Event::TurnStart(Arc::new(started)));
+            let round = Round {
+                agent: self,
+                session,
+                model,
+                guard: &guard,
+                cancel: &guard.cancel,
+                tools: self.tools(),
+                settings: self.settings().turn.clone(),
+                on_delta: Arc::new(Mutex::new(on_delta)),
+            };
+            let report = round.run(question).await?;
+            let finished = TurnFinished { answer: report.answer.clone(), end: report.end.clone() };
+            self.hooks.publish(Event::TurnEnd(Arc::new(finished)));
+            Ok(report)
+        })
     }
 
     /// Compacts if the model's window is nearly full.

@@ -12,6 +12,7 @@ use crate::chat::{
 use crate::page::Page;
 use crate::runtime::draft_store::DraftStoreHandle;
 use crate::runtime::runner::EffectHandler;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -79,6 +80,16 @@ impl ChatController {
         heading: Option<(StreamKind, String)>,
         cancel: CancellationToken,
         job: impl Future<Output = CommandReply> + Send + 'static,
+    ) {
+        self.begin_boxed(what, heading, cancel, Box::pin(job));
+    }
+
+    fn begin_boxed(
+        &mut self,
+        what: &str,
+        heading: Option<(StreamKind, String)>,
+        cancel: CancellationToken,
+        job: Pin<Box<dyn Future<Output = CommandReply> + Send>>,
     ) {
         let watcher = self.watcher.clone();
         watcher.send(ChatEvent::TaskStarted(what.to_owned(), heading));

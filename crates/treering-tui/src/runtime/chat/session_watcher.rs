@@ -7,6 +7,7 @@ use super::setup::Models;
 use super::targets::BranchNumbers;
 use crate::Notice;
 use crate::chat::{ChatEvent, CompletionSources, Status, is_shown};
+use crate::runtime::background::background;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -95,7 +96,7 @@ impl SessionWatcher {
     pub(super) fn send_status(&self) {
         let number = self.status.fetch_add(1, Ordering::Relaxed) + 1;
         let watcher = self.clone();
-        std::thread::spawn(move || {
+        background(move || {
             let session = watcher.agent.session();
             let status = status(&session, watcher.models.current(), &watcher.agent.settings());
             if watcher.status.load(Ordering::Relaxed) == number {
@@ -129,7 +130,7 @@ impl SessionWatcher {
     pub(super) fn follow(&self) -> Sender<()> {
         let (stop, stopped) = channel();
         let watcher = self.clone();
-        std::thread::spawn(move || {
+        background(move || {
             for count in 1.. {
                 if stopped.recv_timeout(POLL_INTERVAL) != Err(RecvTimeoutError::Timeout) {
                     return;

@@ -2,6 +2,7 @@
 
 use super::PickerSource;
 use crate::picker::PickerEvent;
+use crate::runtime::background::background;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ impl ContentSearch {
         self.cancel = Arc::clone(&cancel);
         let (query, events, now) = (query.to_owned(), self.events.clone(), (self.now)());
         let source = self.source.clone();
-        std::thread::spawn(move || run(&query, &parsed, &source, files, now, &cancel, &events));
+        background(move || run(&query, &parsed, &source, files, now, &cancel, &events));
     }
 }
 

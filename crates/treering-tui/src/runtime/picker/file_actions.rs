@@ -2,6 +2,7 @@
 
 use super::{PickerSetup, PickerSource, id_of};
 use crate::picker::{PickerEffect, PickerEvent};
+use crate::runtime::background::background;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,7 +33,7 @@ impl FileActions {
             now: setup.now,
         };
         let undone = Arc::clone(&left);
-        std::thread::spawn(move || {
+        background(move || {
             for action in received {
                 let told =
                     worker.perform(action).unwrap_or_else(|why| vec![PickerEvent::Failure(why)]);

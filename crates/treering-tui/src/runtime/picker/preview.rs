@@ -6,6 +6,7 @@
 use super::{PickerSetup, PickerSource};
 use crate::page::{Page, StyledLine};
 use crate::picker::PickerEvent;
+use crate::runtime::background::background;
 use crate::theme::Tone;
 use std::sync::mpsc::{Sender, channel};
 use treering::Role;
@@ -33,7 +34,7 @@ impl Previews {
     pub(super) fn start(setup: &PickerSetup, events: Sender<PickerEvent>) -> Self {
         let (wanted, received) = channel::<SessionInfo>();
         let (source, now) = (setup.source.clone(), setup.now);
-        std::thread::spawn(move || {
+        background(move || {
             while let Ok(session) = received.recv() {
                 let session = received.try_iter().last().unwrap_or(session);
                 if session.size > QUICK {

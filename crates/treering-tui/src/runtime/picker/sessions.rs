@@ -2,6 +2,7 @@
 
 use super::source::{PickerSource, keyed};
 use crate::picker::PickerEvent;
+use crate::runtime::background::background;
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ const MAX_SIZE: u64 = 64 << 20;
 
 /// Reads the sessions of a source and sends them: those that are known at once, the others as they are read.
 pub(super) fn read(source: PickerSource, events: Sender<PickerEvent>) {
-    std::thread::spawn(move || match source {
+    background(move || match source {
         PickerSource::Machine(index) => read_index(&index, &events),
         PickerSource::Store(store) => {
             if let Err(error) = read_store(&*store, &events) {
@@ -74,7 +75,7 @@ pub(super) fn watch(
 ) -> Sender<()> {
     let (stop, stopped) = channel();
     let source = source.clone();
-    std::thread::spawn(move || {
+    background(move || {
         let mut changes = ChangeSource::new(&source);
         while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
             if events.send(PickerEvent::Now(now())).is_err() {

@@ -7,7 +7,9 @@ use crate::runtime::open_session::{LeafHistory, OpenSession};
 use crate::tree::{TreeEffect, TreeEvent};
 use std::io::ErrorKind;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
+use tokio::sync::broadcast;
 use treering::compaction::CompactionSettings;
 use treering::entry::Body;
 use treering::merge::Selection;
@@ -129,7 +131,7 @@ impl SessionActions {
         }
     }
 
-    /// Starts an action, and sends its progress and its result.
+    /// Starts an action.
     fn start<F: Future<Output = TreeEvent> + Send + 'static>(
         &mut self,
         cancel: CancellationToken,
@@ -141,12 +143,19 @@ impl SessionActions {
             leaf_history: self.open_session.leaf_history.clone(),
             worker: self.worker.clone(),
         };
-        let mut deltas = context.agent.subscribe_deltas();
+        let deltas = context.agent.subscribe_deltas();
+        self.watch(deltas, Box::pin(work(context)));
+    }
+
+    /// Spawns an action of any kind as one type of task, and sends its progress and its result.
+    fn watch(
+        &self,
+        mut deltas: broadcast::Receiver<StreamDelta>,
+        mut work: Pin<Box<dyn Future<Output = TreeEvent> + Send>>,
+    ) {
         let worker = self.worker.clone();
-        let work = work(context);
         self.open_session.runtime.spawn(async move {
             let mut characters = 0;
-            tokio::pin!(work);
             let end = loop {
                 tokio::select! {
                     end = &mut work => break end,

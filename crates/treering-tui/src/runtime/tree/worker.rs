@@ -2,6 +2,7 @@
 //! Each job is a thread that sends events and ends when the receiver is gone.
 
 use crate::page::Page;
+use crate::runtime::background::background;
 use crate::runtime::open_session::LeafHistory;
 use crate::time_zone::DisplayZone;
 use crate::tree::{
@@ -48,7 +49,7 @@ impl TreeWorker {
     /// Checks the file for damage in the background, and names the command that shows the details.
     pub(super) fn look_for_damage(&self) {
         let worker = self.clone();
-        std::thread::spawn(move || {
+        background(move || {
             let findings = worker.session.findings().unwrap_or_default();
             let is_bad = |finding: &&Finding| finding.severity() == Severity::Error;
             let count = findings.iter().filter(is_bad).count();
@@ -69,7 +70,7 @@ impl TreeWorker {
         self.generation.store(generation, Ordering::Relaxed);
         let (unknown, outline) = (state.unknown(), Arc::clone(state.outline()));
         let worker = self.clone();
-        std::thread::spawn(move || {
+        background(move || {
             if unknown.len() <= FEW {
                 let preview_lines = read_some(&worker.session, &outline, &unknown);
                 worker.tell(TreeEvent::PreviewLines(generation, preview_lines));
@@ -92,7 +93,7 @@ impl TreeWorker {
             return;
         }
         let worker = self.clone();
-        std::thread::spawn(move || {
+        background(move || {
             std::thread::sleep(PAUSE);
             worker.find(number, generation, &outline, &query, &words);
         });
@@ -104,7 +105,7 @@ impl TreeWorker {
         make: impl FnOnce(&Session) -> Result<S, Error> + Send + 'static,
     ) {
         let worker = self.clone();
-        std::thread::spawn(move || {
+        background(move || {
             worker.tell(match make(&worker.session).map(Into::into) {
                 Ok(Some(overlay)) => TreeEvent::Overlay(Box::new(overlay)),
                 Ok(None) => {
@@ -157,7 +158,7 @@ impl TreeWorker {
 
     pub(super) fn page(&self, id: String, shown: PreviewContent) {
         let worker = self.clone();
-        std::thread::spawn(move || {
+        background(move || {
             let page = match shown {
                 PreviewContent::Nothing => return,
                 PreviewContent::Entry => {
@@ -177,7 +178,7 @@ impl TreeWorker {
     pub(super) fn follow(&self, leaf_history: LeafHistory) -> Sender<()> {
         let (stop, stopped) = channel();
         let worker = self.clone();
-        std::thread::spawn(move || {
+        background(move || {
             let mut count = worker.session.tree().len();
             while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                 match worker.changes(&leaf_history, &mut count) {

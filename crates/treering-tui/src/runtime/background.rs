@@ -1,0 +1,12 @@
+//! Background threads.
+
+use std::thread::JoinHandle;
+
+/// Runs a job on a thread of its own. All jobs are of one type, so that the code that starts threads is compiled once.
+pub(super) fn background(job: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+    spawn(Box::new(job))
+}
+
+fn spawn(job: Box<dyn FnOnce() + Send>) -> JoinHandle<()> {
+    std::thread::spawn(job)
+}
