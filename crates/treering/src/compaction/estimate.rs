@@ -131,14 +131,15 @@ pub(super) fn usage(message: &[u8]) -> Option<u64> {
         return None;
     }
     let usage = usage.filter(|usage| usage.starts_with(b"{"))?;
-    let count = |key| match json::get(usage, key) {
-        Some(b"null") => Some(0.0),
-        Some(literal) => number(literal),
-        None => None,
-    };
-    let total = match count("totalTokens").filter(|total| *total != 0.0) {
+    let keys = ["totalTokens", "input", "output", "cacheRead", "cacheWrite"];
+    let [total, input, output, cache_read, cache_write] =
+        json::get_all(usage, keys).map(|literal| match literal? {
+            b"null" => Some(0.0),
+            literal => number(literal),
+        });
+    let total = match total.filter(|total| *total != 0.0) {
         Some(total) => total,
-        None => count("input")? + count("output")? + count("cacheRead")? + count("cacheWrite")?,
+        None => input? + output? + cache_read? + cache_write?,
     };
     (total > 0.0).then_some(total as u64)
 }
@@ -161,6 +162,7 @@ pub(super) fn context_tokens(outline: &mut Outline) -> Result<ContextTokens> {
 /// since, and to estimates of what came after it.
 pub(super) fn counted(outline: &mut Outline) -> Result<Option<ContextTokens>> {
     let is_answer = |role| role == Role::Assistant;
+    outline.read_usage();
     for at in (outline.unchanged_from()..outline.len()).rev() {
         if !outline.speaks(at, is_answer)? {
             continue;

@@ -11,12 +11,15 @@ use crate::error::Result;
 use crate::snapshot::Snapshot;
 use crate::tree::Row;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 #[derive(Debug)]
 pub(super) struct Outline {
     projection: Projection,
+    /// Whether the providers' counts are read as well, which only some callers need.
+    reads_usage: bool,
     /// Those that were read.
-    parts: HashMap<usize, Contribution>,
+    parts: HashMap<usize, Contribution, foldhash::fast::RandomState>,
 }
 
 /// The measured contribution of an entry.
@@ -31,7 +34,8 @@ pub(super) struct Contribution {
 pub(super) struct Measured {
     pub(super) role: Role,
     pub(super) tokens: u64,
-    /// The provider's count up to here, if this is an answer that has one.
+    /// The provider's count up to here, if this is an answer that has one, and it was
+    /// [asked for](Outline::read_usage).
     pub(super) usage: Option<u64>,
 }
 
@@ -39,13 +43,23 @@ impl Outline {
     pub(super) fn new(projection: Projection) -> Result<Self> {
         // An image counts the same whatever is in it.
         let mut projection = projection.without_images();
-        let mut parts = HashMap::new();
-        if projection.has_pieces() {
+        let mut parts = HashMap::default();
+        // All of them are read at once: what is joined of pieces cannot be read again from its middle.
+        let reads_usage = projection.has_pieces();
+        if reads_usage {
             while let Some(selected) = projection.next_selected()? {
-                parts.insert(parts.len(), measure(&projection, &selected));
+                parts.insert(parts.len(), measure(&projection, &selected, reads_usage));
             }
         }
-        Ok(Outline { projection, parts })
+        Ok(Outline { projection, reads_usage, parts })
+    }
+
+    /// Lets the measures hold the providers' counts from now on.
+    pub(super) fn read_usage(&mut self) {
+        if !self.reads_usage {
+            self.reads_usage = true;
+            self.parts.clear();
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -81,13 +95,16 @@ impl Outline {
 
     /// Returns the contribution of an entry.
     pub(super) fn part(&mut self, at: usize) -> Result<&Contribution> {
-        if !self.parts.contains_key(&at) {
-            self.projection.go_to(at);
-            if let Some(selected) = self.projection.next_selected()? {
-                self.parts.insert(at, measure(&self.projection, &selected));
+        match self.parts.entry(at) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(unknown) => {
+                self.projection.go_to(at);
+                let selected = self.projection.next_selected()?;
+                let (projection, reads_usage) = (&self.projection, self.reads_usage);
+                let part = selected.map(|selected| measure(projection, &selected, reads_usage));
+                Ok(unknown.insert(part.unwrap_or_default()))
             }
         }
-        Ok(self.parts.entry(at).or_default())
     }
 
     /// Returns the first of these places where a message has such a role. A compaction's never
@@ -163,13 +180,13 @@ fn role(projection: &Projection, row: Row, place: usize, message: &ContextMessag
     }
 }
 
-fn measure(projection: &Projection, selected: &Selected) -> Contribution {
+fn measure(projection: &Projection, selected: &Selected, reads_usage: bool) -> Contribution {
     let measured = |(place, message): (usize, &ContextMessage)| {
         let role = role(projection, selected.row, place, message);
         Measured {
             role,
             tokens: estimate_tokens(&message.json),
-            usage: if role == Role::Assistant { usage(&message.json) } else { None },
+            usage: (reads_usage && role == Role::Assistant).then(|| usage(&message.json)).flatten(),
         }
     };
     let messages = selected.messages.iter().enumerate().map(measured).collect();
