@@ -22,6 +22,6 @@ pub(crate) use new::Parent;
 pub use strings::strings;
 pub(crate) use tools::tool_uses;
 pub use typed::{AssistantView, BashExecutionView, ToolResultView};
-pub use view::{Block, Body, Entry, MessageView};
+pub use view::{Block, Body, Entry, EntryParts, MessageView};
 pub(crate) use view::{content_text, number};
 pub(crate) use wrap::{WrappedText, for_provider, is_excluded};

@@ -35,7 +35,72 @@ pub struct Entry {
     pub(crate) message: Option<Range<usize>>,
 }
 
+/// The parts of an [`Entry`], for programs that carry entries to another process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryParts {
+    /// The entry's id.
+    pub id: EntryId,
+    /// The entry it continues.
+    pub parent: Option<EntryId>,
+    /// Its type.
+    pub kind: Kind,
+    /// The role of its message.
+    pub role: Option<Role>,
+    /// Its time in Unix milliseconds.
+    pub time: Option<i64>,
+    /// Its JSON in treering's shape.
+    pub raw: Vec<u8>,
+    /// The record as it stands in the file, where that is not `raw`.
+    pub record: Option<Vec<u8>>,
+    /// Further messages of the same record.
+    pub more_messages: Vec<Vec<u8>>,
+    /// Whether the bytes are not a whole JSON object.
+    pub is_damaged: bool,
+}
+
 impl Entry {
+    /// Returns the parts of the entry, from which [`Entry::from_parts`] makes an equal one.
+    ///
+    /// ```
+    /// use treering::{Entry, Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// let entry = session.entry(session.append(Message::user("hello"))?)?;
+    /// let copy = Entry::from_parts(entry.clone().into_parts());
+    /// assert_eq!(copy.message().unwrap().text(), "hello");
+    /// assert_eq!(copy.id(), entry.id());
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn into_parts(self) -> EntryParts {
+        EntryParts {
+            id: self.id,
+            parent: self.parent,
+            kind: self.kind,
+            role: self.role,
+            time: self.time,
+            raw: self.raw,
+            record: self.record,
+            more_messages: self.more,
+            is_damaged: self.damaged,
+        }
+    }
+
+    /// Makes an entry of parts. They may come from anywhere: nothing in their bytes is relied upon.
+    pub fn from_parts(parts: EntryParts) -> Self {
+        Entry {
+            id: parts.id,
+            parent: parts.parent,
+            kind: parts.kind,
+            role: parts.role,
+            time: parts.time,
+            raw: parts.raw,
+            record: parts.record,
+            more: parts.more_messages,
+            damaged: parts.is_damaged,
+            checked: false,
+            message: None,
+        }
+    }
+
     /// Returns the entry's id.
     pub fn id(&self) -> &EntryId {
         &self.id
