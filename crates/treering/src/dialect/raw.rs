@@ -4,7 +4,7 @@
 //! The line is read again before it is written: it must be one entry, at its place.
 
 use super::split::{What, split};
-use super::{Codec, Dialect, Facts};
+use super::{Codec, Dialect};
 use crate::entry::head::{Head, MAX_ID};
 use crate::entry::{NewEntry, Parent};
 use crate::error::{Error, Result};
@@ -32,14 +32,15 @@ pub(crate) fn entry(dialect: Dialect, record: &[u8]) -> Result<NewEntry> {
     let keys = &facts.keys;
     let mut entry = codec.decode(&facts.json.standard(&record)).entry;
     entry.role = head.role;
-    entry.id = match json::get(&masked, keys.id) {
+    let [id, parent, time] = json::get_all(&masked, [keys.id, keys.parent, keys.time]);
+    entry.id = match id {
         None => None,
         Some(literal) => match json::string(literal) {
             Some(id) if (1..=MAX_ID).contains(&id.len()) => Some(EntryId::from(&*id)),
             _ => return Err(refused(dialect, &format!("{:?} is not a name", keys.id))),
         },
     };
-    entry.parent = match json::get(&masked, keys.parent) {
+    entry.parent = match parent {
         None => Parent::Leaf,
         Some(b"null") => Parent::Root,
         Some(literal) => match json::string(literal) {
@@ -47,7 +48,7 @@ pub(crate) fn entry(dialect: Dialect, record: &[u8]) -> Result<NewEntry> {
             _ => return Err(refused(dialect, &format!("{:?} is not an id", keys.parent))),
         },
     };
-    entry.timestamp = match (json::get(&masked, keys.time), head.time) {
+    entry.timestamp = match (time, head.time) {
         (None, _) => None,
         (Some(_), Some(millis)) => Some(json::quoted(&crate::time::format(millis))),
         (Some(_), None) => {
@@ -72,20 +73,35 @@ pub(crate) fn placed(
     millis: i64,
 ) -> Result<Vec<u8>> {
     let facts = dialect.facts();
+    let keys = &facts.keys;
     let mut line = record.to_vec();
+    let masked = facts.json.masked(record);
+    let [stated_id, stated_parent, stated_time] =
+        json::get_all(&masked, [keys.id, keys.parent, keys.time]);
+    let is_whole = stated_time.is_some()
+        && stated_id.and_then(json::string).is_some_and(|stated| stated == id.as_str())
+        && stated_parent.is_some_and(|stated| match parent {
+            Some(parent) => json::string(stated).is_some_and(|stated| stated == parent.as_str()),
+            None => stated == b"null",
+        });
+    // A record that says where it is was checked by [`entry`], and is written as it is.
+    if is_whole {
+        return Ok(line);
+    }
     // The last one is put next to the type.
-    add_time(facts, millis, &mut line);
-    let states_parent = json::get(&facts.json.masked(&line), facts.keys.parent).is_some();
+    if stated_time.is_none() {
+        line = with_head_member(&line, keys.time, &facts.time.literal(millis));
+    }
     match parent {
-        _ if states_parent => {}
+        _ if stated_parent.is_some() => {}
         None if facts.omits_null_parent => {}
-        None => line = with_head_member(&line, facts.keys.parent, b"null"),
+        None => line = with_head_member(&line, keys.parent, b"null"),
         Some(parent) => {
-            line = with_head_member(&line, facts.keys.parent, &json::quoted(parent.as_str()));
+            line = with_head_member(&line, keys.parent, &json::quoted(parent.as_str()));
         }
     }
-    if json::get(&facts.json.masked(&line), facts.keys.id).is_none() {
-        line = with_head_member(&line, facts.keys.id, &json::quoted(id.as_str()));
+    if stated_id.is_none() {
+        line = with_head_member(&line, keys.id, &json::quoted(id.as_str()));
     }
     let masked = facts.json.masked(&line);
     let head = only_entry(&masked, dialect.codec()).map_err(|why| refused(dialect, why))?;
@@ -96,12 +112,6 @@ pub(crate) fn placed(
     }
     drop(masked);
     Ok(line)
-}
-
-fn add_time(facts: &Facts, millis: i64, line: &mut Vec<u8>) {
-    if json::get(&facts.json.masked(line), facts.keys.time).is_none() {
-        *line = with_head_member(line, facts.keys.time, &facts.time.literal(millis));
-    }
 }
 
 /// Returns the head of a line that is one whole entry and nothing else.
