@@ -1,39 +1,29 @@
 //! The class `Context`: what a model sees.
 
 use crate::data;
-use crate::json::{self, Reader};
+use crate::json;
+use crate::remembered::{Remembered, dicts};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
-use treering::context::Model;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+use std::sync::Arc;
+use treering::context::{ContextMessage, Model};
 use treering::provider::{CacheControl, Pairing, ProviderRequest, RequestOptions, Tool};
 
 /// The messages that a model sees, and its settings.
 #[pyclass(frozen, module = "treering._native")]
 pub(crate) struct Context {
-    inner: treering::Context,
+    inner: Arc<treering::Context>,
+    /// What the session of the context has read before.
+    remembered: Option<Arc<Remembered>>,
 }
-
-// Python aligns its objects to 16 bytes.
-const _: () = assert!(align_of::<treering::Context>() <= 16);
 
 impl Context {
     pub(crate) fn new(inner: treering::Context) -> Self {
-        Context { inner }
+        Context { inner: Arc::new(inner), remembered: None }
     }
 
-    fn dicts<'py>(
-        py: Python<'py>,
-        messages: &[treering::context::ContextMessage],
-    ) -> PyResult<Bound<'py, PyList>> {
-        let mut reader = Reader::new(py);
-        let mut dicts = Vec::with_capacity(messages.len());
-        for (index, message) in messages.iter().enumerate() {
-            if index % 1024 == 1023 {
-                py.check_signals()?;
-            }
-            dicts.push(reader.value(&message.json)?);
-        }
-        PyList::new(py, dicts)
+    pub(crate) fn of_session(inner: treering::Context, remembered: Arc<Remembered>) -> Self {
+        Context { inner: Arc::new(inner), remembered: Some(remembered) }
     }
 }
 
@@ -78,7 +68,19 @@ fn request<'py>(
 impl Context {
     /// The messages as new dicts: changing them changes nothing else.
     fn dicts_of_messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        Context::dicts(py, &self.inner.messages)
+        match &self.remembered {
+            Some(remembered) => remembered.dicts(py, &self.inner),
+            None => dicts(py, &self.inner.messages),
+        }
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let messages = self.inner.messages.iter();
+        let messages: Vec<_> = messages
+            .map(|message| (message.entry.as_str(), PyBytes::new(py, &message.json)))
+            .collect();
+        let restore = py.import("treering._native")?.getattr("restore_context")?;
+        (restore, (messages, self.thinking_level(), self.model())).into_pyobject(py)
     }
 
     fn __len__(&self) -> usize {
@@ -114,7 +116,7 @@ impl Context {
     ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
         let pairing = if strict { Pairing::Strict } else { Pairing::Raw };
         let llm = py.detach(|| self.inner.to_llm(pairing));
-        Ok((Context::dicts(py, &llm.messages)?, data::report(py, &llm.repairs)?))
+        Ok((dicts(py, &llm.messages)?, data::report(py, &llm.repairs)?))
     }
 
     fn to_anthropic<'py>(
@@ -143,6 +145,22 @@ impl Context {
         let options = options.options()?;
         request(py, &py.detach(|| self.inner.to_openai_responses(&options)))
     }
+}
+
+/// Makes the context of which `Context.__reduce__` tells.
+#[pyfunction]
+pub(crate) fn restore_context(
+    messages: Vec<(String, Vec<u8>)>,
+    thinking_level: String,
+    model: Option<(Option<String>, Option<String>)>,
+) -> Context {
+    let mut inner = treering::Context::default();
+    let messages = messages.into_iter();
+    inner.messages =
+        messages.map(|(entry, json)| ContextMessage { entry: entry.into(), json }).collect();
+    inner.thinking_level = thinking_level;
+    inner.model = model.map(|(provider, model_id)| Model { provider, model_id });
+    Context::new(inner)
 }
 
 /// Reads the context of a session file without reading the rest of it.

@@ -4,9 +4,11 @@ use crate::error::OrRaise;
 use crate::json;
 use crate::run;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyTuple};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
+use treering::entry::EntryParts;
+use treering::{Kind, Role};
 
 /// An entry of a session. Its content becomes Python objects when it is asked for.
 #[pyclass(frozen, module = "treering._native")]
@@ -109,6 +111,24 @@ impl Entry {
         hasher.finish()
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let parts = self.inner.clone().into_parts();
+        let bytes = |bytes: &Vec<u8>| PyBytes::new(py, bytes);
+        let state = (
+            parts.id.as_str(),
+            parts.parent.as_ref().map(|id| id.as_str()),
+            parts.kind.name(),
+            parts.role.map(|role| role.name().unwrap_or_default()),
+            parts.time,
+            bytes(&parts.raw),
+            parts.record.as_ref().map(bytes),
+            parts.more_messages.iter().map(bytes).collect::<Vec<_>>(),
+            parts.is_damaged,
+        );
+        let restore = py.import("treering._native")?.getattr("restore_entry")?;
+        (restore, state).into_pyobject(py)
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let mut text =
             format!("Entry(id={}, type={}", quoted(py, self.id())?, quoted(py, &self.r#type())?);
@@ -117,6 +137,33 @@ impl Entry {
         }
         Ok(text + ")")
     }
+}
+
+/// Makes the entry of which `Entry.__reduce__` tells.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "the state of a pickled entry")]
+pub(crate) fn restore_entry(
+    id: &str,
+    parent: Option<&str>,
+    kind: Option<&str>,
+    role: Option<&str>,
+    time: Option<i64>,
+    raw: Vec<u8>,
+    record: Option<Vec<u8>>,
+    more_messages: Vec<Vec<u8>>,
+    is_damaged: bool,
+) -> Entry {
+    Entry::new(treering::Entry::from_parts(EntryParts {
+        id: id.into(),
+        parent: parent.map(Into::into),
+        kind: Kind::of(kind.unwrap_or_default()),
+        role: role.map(Role::of),
+        time,
+        raw,
+        record,
+        more_messages,
+        is_damaged,
+    }))
 }
 
 /// Returns a text as Python quotes it.

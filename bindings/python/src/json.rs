@@ -4,11 +4,15 @@
 //! context: texts go from the bytes of the session into Python's strings in one step, and the keys and short texts that
 //! all messages repeat are made once.
 
+mod collector;
+mod memory;
 mod read;
+mod text;
 mod write;
 
+pub(crate) use collector::CollectorPause;
 pub(crate) use read::Reader;
-pub(crate) use write::to_json;
+pub(crate) use write::{Style, to_json, write_json, write_string};
 
 use pyo3::prelude::*;
 

@@ -4,6 +4,8 @@
 //! gives arguments their defaults. Every call that reads or writes bytes runs without the interpreter's lock (`run`);
 //! JSON becomes Python objects in one step (`json`), reports through `data`, errors through `error`.
 
+mod bulk;
+mod chimera;
 mod context;
 mod data;
 mod entry;
@@ -14,6 +16,7 @@ mod listener;
 mod operations;
 mod options;
 mod plans;
+mod remembered;
 mod run;
 mod session;
 mod store;
@@ -23,9 +26,13 @@ mod tree;
 #[pyo3::pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use super::context::{Context, active_context, dialects, dumps, estimate_tokens, loads};
+    use super::bulk::copy_json;
     #[pymodule_export]
-    use super::entry::{Entry, EntryIterator};
+    use super::context::{
+        Context, active_context, dialects, dumps, estimate_tokens, loads, restore_context,
+    };
+    #[pymodule_export]
+    use super::entry::{Entry, EntryIterator, restore_entry};
     #[pymodule_export]
     use super::functions::{convert, examine, info, list_directory, plan_repair, search, usage};
     #[pymodule_export]

@@ -7,6 +7,7 @@ use crate::error::{OrRaise, exception};
 use crate::json;
 use crate::listener::Listener;
 use crate::options::{self, At, Create};
+use crate::remembered::Remembered;
 use crate::run;
 use crate::tree::Tree;
 use pyo3::prelude::*;
@@ -22,17 +23,22 @@ use treering_bindings::{Failure, ToData};
 #[pyclass(frozen, module = "treering._native")]
 pub(crate) struct Session {
     inner: RwLock<Option<Arc<treering::Session>>>,
+    /// The session's id, which is known also after it was closed.
+    id: String,
     /// Whether calls may wait for a network.
     is_remote: bool,
     listeners: Mutex<Vec<Listener>>,
+    remembered: Arc<Remembered>,
 }
 
 impl Session {
     pub(crate) fn new(session: treering::Session, is_remote: bool) -> Self {
         Session {
+            id: session.id().to_string(),
             inner: RwLock::new(Some(Arc::new(session))),
             is_remote,
             listeners: Mutex::default(),
+            remembered: Arc::default(),
         }
     }
 
@@ -146,6 +152,7 @@ impl Session {
         let listeners =
             std::mem::take(&mut *self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
         listeners.iter().for_each(Listener::cancel);
+        self.remembered.clear();
         match inner {
             None => Ok(()),
             Some(session) => run::quick(py, move || session.sync()),
@@ -162,8 +169,8 @@ impl Session {
 #[pymethods]
 impl Session {
     #[getter]
-    fn id(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.get(py)?.id().to_string())
+    fn id(&self) -> &str {
+        &self.id
     }
 
     #[getter]
@@ -233,7 +240,7 @@ impl Session {
 impl Session {
     fn context(&self, py: Python<'_>, at: At) -> PyResult<Context> {
         let context = self.run(py, move |session| session.context_at(at.0))?;
-        Ok(Context::new(context))
+        Ok(Context::of_session(context, self.remembered.clone()))
     }
 
     fn agent_context<'py>(&self, py: Python<'py>, at: At) -> PyResult<Option<Bound<'py, PyAny>>> {
