@@ -69,7 +69,7 @@ python - <<'PY'
 import doctest, importlib, sys
 import treering
 failed = attempted = 0
-for name in ("session", "messages", "aio", "chimera", "tau", "openai_agents", "langgraph"):
+for name in ("session", "messages", "typed", "aio", "chimera", "tau", "openai_agents", "langgraph"):
     module = importlib.import_module(f"treering.{name}")
     result = doctest.testmod(module, extraglobs={"treering": treering})
     failed, attempted = failed + result.failed, attempted + result.attempted

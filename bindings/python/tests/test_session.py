@@ -45,7 +45,7 @@ def test_a_closed_session_raises_and_closing_twice_does_nothing(session: Session
     session.close()
     session.close()
     assert session.is_closed
-    assert repr(session) == "<Session (closed)>"
+    assert repr(session) == f"<Session {session.id} (closed)>"
     with pytest.raises(treering.InvalidError) as caught:
         session.append(treering.user("again"))
     assert caught.value.code == "closed"

@@ -7,7 +7,7 @@ agent that treering knows; :func:`open_store` opens directories, servers and dat
 
 from __future__ import annotations
 
-from . import errors, reports
+from . import errors, reports, typed
 from ._native import (
     VERSION,
     AbandonedBranch,
@@ -119,6 +119,7 @@ __all__ = [
     "thinking_level_change",
     "tool_call",
     "tool_result",
+    "typed",
     "usage",
     "user",
 ]

@@ -28,6 +28,7 @@ from typing import (
     Iterator,
     List,
     Optional,
+    Tuple,
     TypeVar,
     Union,
 )
@@ -36,10 +37,12 @@ from . import _native
 from . import session as _session
 from . import store as _store
 from ._types import JSON, At, Durability, Position, StrPath
+from ._writing import NewEntry
 from .context import Context
 from .reports import (
     ConversionReport,
     Merged,
+    RedactionReport,
     SearchResult,
     SessionHits,
     SessionInfo,
@@ -172,7 +175,7 @@ class Session:
 
     async def append(
         self,
-        entry: _session.NewEntry,
+        entry: NewEntry,
         *,
         id: Optional[str] = None,
         parent: Optional[At] = None,
@@ -186,7 +189,7 @@ class Session:
         )
 
     async def append_all(
-        self, entries: Iterable[_session.NewEntry], *, expecting: Optional[At] = None
+        self, entries: Iterable[NewEntry], *, expecting: Optional[At] = None
     ) -> List[str]:
         """Append several entries in one write."""
         return await _call(self.sync_session.append_all, [*entries], expecting=expecting)
@@ -202,6 +205,23 @@ class Session:
     async def set_name(self, name: str) -> None:
         """Name the session."""
         await _call(setattr, self.sync_session, "name", name)
+
+    async def drop_from_context(self, *entries: str) -> List[str]:
+        """Leave entries out of the context from here on."""
+        return await _call(self.sync_session.drop_from_context, *entries)
+
+    async def replace_in_context(self, entry: str, text: str) -> List[str]:
+        """Put a text in the place of an entry in the context from here on."""
+        return await _call(self.sync_session.replace_in_context, entry, text)
+
+    async def restore_in_context(self, *entries: str) -> List[str]:
+        """Bring entries back into the context."""
+        return await _call(self.sync_session.restore_in_context, *entries)
+
+    async def redact(self, **options: Any) -> Tuple[Session, RedactionReport]:
+        """Return a copy of the session in which secrets are replaced, and a report."""
+        session, report = await _call(self.sync_session.redact, **options)
+        return Session(session), report
 
     async def sync(self) -> None:
         """Wait until everything that was appended is on disk."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from . import _native
 from ._types import Message
 from .reports import ContextRepair, ProviderRequest
+from .typed import TypedMessage, typed_message
 
 __all__ = ["Context", "Tool", "active_context"]
 
@@ -40,6 +41,10 @@ class Context:
         if self._messages is None:
             self._messages = self._native.dicts_of_messages()
         return self._messages
+
+    def typed(self) -> List[TypedMessage]:
+        """Return the messages as dataclasses, by role."""
+        return [typed_message(message) for message in self._native.dicts_of_messages()]
 
     @property
     def entries(self) -> List[str]:
@@ -105,6 +110,9 @@ class Context:
 
     def __iter__(self) -> Iterator[Message]:
         return iter(self.messages)
+
+    def __reduce__(self) -> Tuple[Callable[[_native.Context], Context], Tuple[_native.Context]]:
+        return Context, (self._native,)
 
     def __repr__(self) -> str:
         return f"<Context of {len(self)} messages>"

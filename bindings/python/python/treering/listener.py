@@ -27,13 +27,18 @@ class Change:
 class Subscription:
     """A function that is told of changes. Cancelling, or leaving a ``with`` block, ends that."""
 
-    __slots__ = ("_listener",)
+    __slots__ = ("_is_cancelled", "_listener")
 
     def __init__(self, listener: _native.Listener) -> None:
         self._listener = listener
+        self._is_cancelled = False
+
+    def __repr__(self) -> str:
+        return "<Subscription (cancelled)>" if self._is_cancelled else "<Subscription>"
 
     def cancel(self) -> None:
         """End the calls of the function."""
+        self._is_cancelled = True
         self._listener.cancel()
 
     def __enter__(self) -> Subscription:

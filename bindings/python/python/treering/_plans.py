@@ -1,0 +1,197 @@
+"""Plans on sessions: the part of :class:`treering.Session` that compacts, edits contexts, merges and picks."""
+
+from __future__ import annotations
+
+from typing import Callable, List, Optional, Union
+
+from . import _native
+from ._types import JSON, At, Position
+from ._writing import WritableSession
+from .reports import Merged
+
+__all__ = ["PlannedSession", "Summarizer"]
+
+#: Called with the text of a request; returns the summary.
+Summarizer = Callable[[str], str]
+
+
+class PlannedSession(WritableSession):
+    """What changes much: it is planned first, looked at, and then applied."""
+
+    __slots__ = ()
+
+    # Compaction and summaries.
+
+    def plan_compaction(
+        self,
+        at: At = Position.LEAF,
+        *,
+        keep_recent_tokens: Optional[int] = None,
+        reserve_tokens: Optional[int] = None,
+    ) -> Optional[_native.CompactionPlan]:
+        """Return what a compaction would summarize and keep; None if there is nothing to compact."""
+        plan, _ = self._native.plan_compaction(at, keep_recent_tokens, reserve_tokens)
+        return plan
+
+    def apply_compaction(
+        self,
+        plan: _native.CompactionPlan,
+        summary: str,
+        *,
+        details: JSON = None,
+        from_hook: bool = False,
+    ) -> str:
+        """Append the compaction of a plan and return its id; raises if the leaf has moved since."""
+        return self._native.apply_compaction(plan, summary, details, from_hook)
+
+    def compact(
+        self,
+        summarizer: Summarizer,
+        *,
+        instructions: Optional[str] = None,
+        keep_recent_tokens: Optional[int] = None,
+        reserve_tokens: Optional[int] = None,
+    ) -> Optional[str]:
+        """Compact the session with a summarizer: a function from the text of a request to a summary.
+
+        Returns the id of the compaction, or None if there is nothing to compact. If the summarizer raises, nothing has
+        changed. ``CompactionPlan.SUMMARIZER_ROLE`` is a system prompt for the model behind it.
+        """
+        plan = self.plan_compaction(
+            keep_recent_tokens=keep_recent_tokens, reserve_tokens=reserve_tokens
+        )
+        if plan is None:
+            return None
+        history_request = plan.history_request(instructions)
+        prefix_request = plan.prefix_request(instructions)
+        history = None if history_request is None else summarizer(history_request)
+        prefix = None if prefix_request is None else summarizer(prefix_request)
+        return self.apply_compaction(plan, plan.compose(history, prefix))
+
+    def abandoned_branch(
+        self,
+        to: At,
+        *,
+        leaving: At = Position.LEAF,
+        context_window: Optional[int] = None,
+        reserve_tokens: int = 16_384,
+    ) -> _native.AbandonedBranch:
+        """Return the entries that are left behind when the leaf moves ``to`` a position."""
+        return self._native.abandoned_branch(leaving, to, context_window, reserve_tokens)
+
+    def branch_with_summary(
+        self,
+        at: At,
+        summary: Union[str, Summarizer],
+        *,
+        instructions: Optional[str] = None,
+        details: JSON = None,
+    ) -> Optional[str]:
+        """Move the leaf to a position and append a summary of the branch that is left.
+
+        ``summary`` is a text, or a function that makes one from the text of a request; if it raises, nothing has
+        changed. Returns the id of the summary, or None if nothing was left behind and the leaf only moved.
+        """
+        if isinstance(summary, str):
+            return self._native.branch_with_summary(at, summary, details)
+        branch = self.abandoned_branch(at)
+        if branch.is_empty:
+            self.branch(at)
+            return None
+        text = summary(branch.request(instructions))
+        return self._native.apply_branch_summary(branch, at, text, details, False)
+
+    # Context edits.
+
+    def plan_drop(self, *entries: str) -> _native.EditPlan:
+        """Return what dropping entries from the context would do."""
+        return self._native.plan_drop(list(entries))
+
+    def plan_replace(self, entry: str, text: str) -> _native.EditPlan:
+        """Return what replacing the text of an entry in the context would do."""
+        return self._native.plan_replace(entry, text)
+
+    def plan_restore(self, *entries: str) -> _native.EditPlan:
+        """Return what restoring entries in the context would do."""
+        return self._native.plan_restore(list(entries))
+
+    def apply_edit(self, plan: _native.EditPlan) -> List[str]:
+        """Write the context edits of a plan and return their ids."""
+        return self._native.apply_edit(plan)
+
+    def drop_from_context(self, *entries: str) -> List[str]:
+        """Drop entries from the context, not from the session."""
+        return self.apply_edit(self.plan_drop(*entries))
+
+    def replace_in_context(self, entry: str, text: str) -> List[str]:
+        """Replace the text of an entry in the context, not in the session."""
+        return self.apply_edit(self.plan_replace(entry, text))
+
+    def restore_in_context(self, *entries: str) -> List[str]:
+        """Restore entries that were dropped or replaced."""
+        return self.apply_edit(self.plan_restore(*entries))
+
+    # Merges and picks.
+
+    def plan_merge(self, source: At, *, budget: int = 0) -> Optional[_native.MergePlan]:
+        """Return what a merge of another branch would bring; None if there is nothing new."""
+        return self._native.plan_merge(source, budget)
+
+    def apply_merge(self, plan: _native.MergePlan) -> Merged:
+        """Merge by copies of the entries of a plan."""
+        return Merged(**self._native.apply_merge(plan))
+
+    def apply_merge_summary(
+        self,
+        plan: _native.MergePlan,
+        summary: str,
+        *,
+        details: JSON = None,
+        from_hook: bool = False,
+    ) -> str:
+        """Merge by a summary of the entries of a plan and return its id."""
+        return self._native.apply_merge_summary(plan, summary, details, from_hook)
+
+    def merge(
+        self, source: At, *, summarizer: Optional[Summarizer] = None
+    ) -> Union[Merged, str, None]:
+        """Merge another branch into this one: as copies, or as a summary if there is a ``summarizer``.
+
+        Returns None if there is nothing new. The summarizer is called with the text of the conversation.
+        """
+        plan = self.plan_merge(source)
+        if plan is None:
+            return None
+        if summarizer is None:
+            return self.apply_merge(plan)
+        return self.apply_merge_summary(plan, summarizer(plan.conversation()))
+
+    def plan_pick(
+        self,
+        first: str,
+        last: Optional[str] = None,
+        *,
+        source: Optional[WritableSession] = None,
+        again: bool = False,
+    ) -> _native.PickPlan:
+        """Return what :meth:`cherry_pick` would copy."""
+        native = self._native if source is None else source._native
+        return self._native.plan_pick(native, first, last, again)
+
+    def apply_pick(self, plan: _native.PickPlan) -> List[str]:
+        """Copy the entries of a plan and return the ids of the copies."""
+        return self._native.apply_pick(plan)
+
+    def cherry_pick(
+        self,
+        first: str,
+        last: Optional[str] = None,
+        *,
+        source: Optional[WritableSession] = None,
+        again: bool = False,
+    ) -> List[str]:
+        """Copy an entry, or a range, to the leaf: from this session or from another one.
+
+        Tool calls come with their results. Entries that are on the path already are left out, unless ``again``.
+        """
+        return self.apply_pick(self.plan_pick(first, last, source=source, again=again))

@@ -1,0 +1,115 @@
+"""Writing to sessions: the part of :class:`treering.Session` that appends."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+
+from ._reading import ReadableSession
+from ._types import At
+from .listener import Change, Subscription
+from .reports import Upgrade
+
+__all__ = ["NewEntry", "WritableSession"]
+
+#: A message or an entry as a dict.
+NewEntry = Mapping[str, Any]
+
+
+class WritableSession(ReadableSession):
+    """Appends, branches, labels, and what other programs have written."""
+
+    __slots__ = ()
+
+    # Writing.
+
+    def append(
+        self,
+        entry: NewEntry,
+        *,
+        id: Optional[str] = None,
+        parent: Optional[At] = None,
+        timestamp: Optional[int] = None,
+        expecting: Optional[At] = None,
+    ) -> str:
+        """Append a message or an entry after the leaf and return its id.
+
+        ``parent`` names another parent; ``expecting`` raises :class:`ConflictError` if another writer has moved the
+        leaf; ``timestamp`` is in Unix milliseconds.
+        """
+        return self._native.append(entry, id, parent, timestamp, expecting)
+
+    def append_all(self, entries: Iterable[NewEntry], *, expecting: Optional[At] = None) -> List[str]:
+        """Append several entries in one write: all of them, or none."""
+        return self._native.append_all(list(entries), expecting)
+
+    def append_each(
+        self, batches: Iterable[Tuple[Sequence[NewEntry], Optional[At]]]
+    ) -> List[Union[List[str], Exception]]:
+        """Append batches of several writers in one write, each with its own outcome: the ids, or an exception."""
+        return self._native.append_each([(list(entries), at) for entries, at in batches])
+
+    def append_record(self, record: Union[NewEntry, str, bytes]) -> str:
+        """Append a record in the shape of the session's own agent, byte for byte if it is a text or bytes."""
+        return self._native.append_record(record)
+
+    def append_records(self, records: Iterable[Union[NewEntry, str, bytes]]) -> List[str]:
+        """Append several records of the session's own agent in one write."""
+        return self._native.append_records(list(records))
+
+    def new_id(self) -> str:
+        """Return an id that no entry has."""
+        return self._native.new_id()
+
+    def branch(self, at: At, *, recorded: bool = True) -> Optional[str]:
+        """Move the leaf to a position, so that the next entry begins a branch there. Returns the new leaf.
+
+        With ``recorded=False`` the file does not tell of it, as long as nothing is appended.
+        """
+        return self._native.branch(at, recorded)
+
+    def label(self, entry: str, label: Optional[str]) -> str:
+        """Label an entry; None removes the label."""
+        return self._native.label(entry, label)
+
+    def sync(self) -> None:
+        """Wait until everything that was appended is on disk."""
+        self._native.sync()
+
+    def refresh(self) -> List[str]:
+        """Read what other programs have appended and return the ids of the new entries. The leaf stays."""
+        return self._native.refresh()
+
+    def follow(self) -> Optional[str]:
+        """Read what other programs have appended, and move the leaf to where the file's is. Returns it."""
+        self._native.refresh()
+        return self._native.follow()
+
+    def has_news(self) -> bool:
+        """Return whether another program may have written to the session; for files that is always true."""
+        return self._native.has_news()
+
+    def rewind_failed(self) -> List[str]:
+        """Go back before failed answers at the leaf, and return their ids."""
+        return self._native.rewind_failed()
+
+    def plan_upgrade(self) -> Optional[Upgrade]:
+        """Return what :meth:`upgrade` would do; None if the file is of the present version."""
+        data = self._native.upgrade(False)
+        return None if data is None else Upgrade.from_dict(data)
+
+    def upgrade(self) -> Optional[Upgrade]:
+        """Turn a file of an older version into one of the present; the old file is kept."""
+        data = self._native.upgrade(True)
+        return None if data is None else Upgrade.from_dict(data)
+
+    def on_change(self, listener: Callable[[Change], object]) -> Subscription:
+        """Call a function after every change of the session.
+
+        It runs on the thread of the call that made or read the change. An exception that it raises comes out of that
+        call; what the call wrote stays written.
+        """
+
+        def tell(entries: List[str], is_own: bool) -> None:
+            listener(Change(entries, is_own))
+
+        return Subscription(self._native.on_change(tell))
