@@ -291,10 +291,15 @@ class SessionTree:
     def add_message(self, message: Message, parent_id: Optional[str] = None) -> str:
         """Append a message and return its id."""
         with self._lock:
-            parent = parent_id if parent_id is not None else self.active_leaf
-            entry = MessageEntry(_new_id(), parent, time.time(), message=message)
-            self.append(entry)
-            return entry.id
+            session = self._session or self._open()
+            try:
+                return session._native.chimera_append(message, parent_id)
+            except TypeError:
+                # Values that only `json.dumps` can write, such as keys that are no texts; or it raises as well.
+                parent = parent_id if parent_id is not None else self.active_leaf
+                entry = MessageEntry(_new_id(), parent, time.time(), message=message)
+                self.append(entry)
+                return entry.id
 
     def add_compaction(
         self,
@@ -347,13 +352,10 @@ class SessionTree:
 
     def get_messages(self, leaf_id: Optional[str] = None) -> List[Message]:
         """Return the messages of a branch as Chimera has them: all of them, compactions in their places."""
-        messages: List[Message] = []
-        for entry in self.get_branch(leaf_id):
-            if isinstance(entry, MessageEntry) and entry.message is not None:
-                messages.append(entry.message)
-            elif isinstance(entry, CompactionEntry):
-                messages.append(Message.user(f"[Session compacted. Summary: {entry.summary}]"))
-        return messages
+        leaf = leaf_id or self.active_leaf
+        if leaf is None or self._session is None or leaf not in self._session.tree():
+            return []
+        return self._session._native.chimera_messages(leaf, Message, ToolCall)
 
     def summarize_branch(
         self, leaf_id: Optional[str], summarizer: Callable[[List[Message]], str]

@@ -19,13 +19,9 @@ their thread is deleted.
 from __future__ import annotations
 
 import asyncio
-import base64
 import functools
-import hashlib
 import random
-import re
 import threading
-from dataclasses import dataclass, field
 from typing import (
     Any,
     AsyncIterator,
@@ -36,7 +32,6 @@ from typing import (
     Mapping,
     Optional,
     Sequence,
-    Set,
     Tuple,
     TypeVar,
     Union,
@@ -59,6 +54,18 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from ._threads import (
+    CHECKPOINT,
+    DELETED,
+    LARGEST_RECENT,
+    THREAD,
+    WRITES,
+    Key,
+    Thread,
+    decoded,
+    encode,
+    session_id,
+)
 from ._types import Position, StrPath
 from .errors import ConflictError, NotFoundError
 from .messages import custom
@@ -68,74 +75,6 @@ from .store import Store, open_store
 __all__ = ["TreeringSaver"]
 
 _T = TypeVar("_T")
-#: A namespace and the id of a checkpoint.
-_Key = Tuple[str, str]
-
-_THREAD = "langgraph/thread"
-_CHECKPOINT = "langgraph/checkpoint"
-_WRITES = "langgraph/writes"
-_DELETED = "langgraph/deleted"
-
-
-@dataclass
-class _Stored:
-    """A checkpoint of a thread, by the ids of the entries that hold it."""
-
-    entry: str
-    parent: Optional[str]
-    #: The entry below which the next one of this checkpoint goes.
-    tail: str
-    #: By task and number: the entry, its place in it, and the path of the task.
-    writes: Dict[Tuple[str, int], Tuple[str, int, str]] = field(default_factory=dict)
-
-
-@dataclass
-class _Thread:
-    """An open thread: its session, and where in it things are."""
-
-    session: Session
-    root: str
-    checkpoints: Dict[_Key, _Stored] = field(default_factory=dict)
-    deleted: Set[_Key] = field(default_factory=set)
-    #: By namespace, channel and version: the entry that holds the value.
-    values: Dict[Tuple[str, str, str], str] = field(default_factory=dict)
-
-    def add(self, entry: str, kind: Any, data: Dict[str, Any]) -> None:
-        """Take over an entry of the session."""
-        if kind == _CHECKPOINT:
-            key = (data["ns"], data["id"])
-            before = self.checkpoints.get(key)
-            stored = _Stored(entry, data["parent"], entry)
-            if before is not None:
-                stored.writes = before.writes
-            self.checkpoints[key] = stored
-            self.deleted.discard(key)
-            for channel, (version, _, _) in data["values"].items():
-                self.values[data["ns"], channel, version] = entry
-        elif kind == _WRITES:
-            found = self.checkpoints.setdefault(
-                (data["ns"], data["id"]), _Stored("", None, self.root)
-            )
-            found.tail = entry
-            for place, (number, _, _, _) in enumerate(data["writes"]):
-                at = (data["task"], number)
-                # Ordinary writes of a task are written once; the special ones are replaced.
-                if number < 0 or at not in found.writes:
-                    found.writes[at] = (entry, place, data["path"])
-        elif kind == _DELETED:
-            self.deleted.update((ns, id) for ns, id in data["checkpoints"])
-
-    def refresh(self) -> None:
-        """Take over the entries that other programs have written."""
-        for id in self.session.refresh():
-            entry = self.session.entry(id)
-            if entry.type == "custom":
-                self.add(id, entry.get("customType"), entry.get("data"))
-
-    def live(self) -> List[_Key]:
-        """Return the checkpoints that exist and were not deleted."""
-        found = self.checkpoints.items()
-        return [key for key, stored in found if stored.entry and key not in self.deleted]
 
 
 def _settings(config: RunnableConfig) -> Dict[str, Any]:
@@ -143,24 +82,8 @@ def _settings(config: RunnableConfig) -> Dict[str, Any]:
     return config.get("configurable", {})
 
 
-def _encode(value: Tuple[str, bytes]) -> List[str]:
-    kind, data = value
-    return [kind, base64.b64encode(data).decode()]
-
-
-def _decode(kind: str, data: str) -> Tuple[str, bytes]:
-    return kind, base64.b64decode(data)
-
-
 def _next(items: Iterator[CheckpointTuple]) -> Optional[CheckpointTuple]:
     return next(items, None)
-
-
-def _session_id(thread_id: str) -> str:
-    """Return the id of a thread's session: the thread's own, if that can be one."""
-    if re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?", thread_id):
-        return thread_id
-    return "thread-" + hashlib.sha256(thread_id.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
 class TreeringSaver(BaseCheckpointSaver[str]):
@@ -171,7 +94,7 @@ class TreeringSaver(BaseCheckpointSaver[str]):
     ) -> None:
         super().__init__(serde=serde)
         self.store = store if isinstance(store, Store) else open_store(store)
-        self._threads: Dict[str, _Thread] = {}
+        self._threads: Dict[str, Thread] = {}
         self._lock = threading.RLock()
 
     def session(self, thread_id: str) -> Session:
@@ -197,7 +120,7 @@ class TreeringSaver(BaseCheckpointSaver[str]):
 
     # Threads.
 
-    def _thread(self, thread_id: str) -> Optional[_Thread]:
+    def _thread(self, thread_id: str) -> Optional[Thread]:
         """Return a thread with everything that was written to it by now; None if there is none."""
         thread = self._threads.get(thread_id)
         if thread is not None:
@@ -208,7 +131,7 @@ class TreeringSaver(BaseCheckpointSaver[str]):
                 # Another program has removed the session.
                 del self._threads[thread_id]
         try:
-            session = self.store.open(_session_id(thread_id))
+            session = self.store.open(session_id(thread_id))
         except NotFoundError:
             return None
         thread = self._read(session, thread_id)
@@ -217,26 +140,26 @@ class TreeringSaver(BaseCheckpointSaver[str]):
         return thread
 
     @staticmethod
-    def _read(session: Session, thread_id: Optional[str]) -> Optional[_Thread]:
-        thread: Optional[_Thread] = None
+    def _read(session: Session, thread_id: Optional[str]) -> Optional[Thread]:
+        thread: Optional[Thread] = None
         for entry in session.entries():
             if entry.type != "custom":
                 continue
             kind, data = entry.get("customType"), entry.get("data")
             if thread is None:
-                if kind != _THREAD or thread_id not in (None, data["thread_id"]):
+                if kind != THREAD or thread_id not in (None, data["thread_id"]):
                     return None
-                thread = _Thread(session, entry.id)
+                thread = Thread(session, entry.id)
             else:
                 thread.add(entry.id, kind, data)
         return thread
 
-    def _new_thread(self, thread_id: str) -> _Thread:
+    def _new_thread(self, thread_id: str) -> Thread:
         thread = self._thread(thread_id)
         if thread is None:
-            session = self.store.create(id=_session_id(thread_id), creation="at_once")
-            root = session.append(custom(_THREAD, {"thread_id": thread_id}))
-            thread = self._threads[thread_id] = _Thread(session, root)
+            session = self.store.create(id=session_id(thread_id), creation="at_once")
+            root = session.append(custom(THREAD, {"thread_id": thread_id}))
+            thread = self._threads[thread_id] = Thread(session, root)
         return thread
 
     def _thread_ids(self) -> List[str]:
@@ -244,13 +167,13 @@ class TreeringSaver(BaseCheckpointSaver[str]):
         for info in self.store.list():
             with self.store.open(info.id) as session:
                 entry = next(session.entries(), None)
-                if entry is not None and entry.get("customType") == _THREAD:
+                if entry is not None and entry.get("customType") == THREAD:
                     found.append(str(entry.get("data")["thread_id"]))
         return found
 
     def _append(
-        self, thread: _Thread, kind: str, data: Dict[str, Any], parent: str, id: Optional[str] = None
-    ) -> None:
+        self, thread: Thread, kind: str, data: Dict[str, Any], parent: str, id: Optional[str] = None
+    ) -> str:
         entry = custom(kind, data)
         try:
             written = thread.session.append(entry, id=id, parent=parent)
@@ -260,45 +183,45 @@ class TreeringSaver(BaseCheckpointSaver[str]):
             # The checkpoint is written again: the later entry counts.
             written = thread.session.append(entry, parent=parent)
         thread.add(written, kind, data)
+        return written
 
     # Reading.
 
-    def _data(self, thread: _Thread, entry: str) -> Dict[str, Any]:
-        data: Dict[str, Any] = thread.session.entry(entry).get("data")
+    def _data(self, thread: Thread, entry: str) -> Dict[str, Any]:
+        """Return the data of an entry, with its values as the serializer takes them."""
+        kept = thread.recent.get(entry)
+        if kept is not None:
+            return kept
+        read = thread.session.entry(entry)
+        data = decoded(read.get("data"))
+        if len(read.raw) <= LARGEST_RECENT:
+            thread.keep(entry, data)
         return data
 
-    def _load(self, value: Sequence[str]) -> Any:
-        kind, data = value
-        return self.serde.loads_typed(_decode(kind, data))
+    def _load(self, value: Tuple[str, bytes]) -> Any:
+        return self.serde.loads_typed(value)
 
     def _metadata(self, data: Dict[str, Any]) -> CheckpointMetadata:
         return cast(CheckpointMetadata, self._load(data["metadata"]))
 
-    def _tuple(self, thread: _Thread, thread_id: str, key: _Key) -> CheckpointTuple:
+    def _tuple(self, thread: Thread, thread_id: str, key: Key) -> CheckpointTuple:
         ns, id = key
         stored = thread.checkpoints[key]
-        cache: Dict[str, Dict[str, Any]] = {}
-
-        def read(entry: str) -> Dict[str, Any]:
-            if entry not in cache:
-                cache[entry] = self._data(thread, entry)
-            return cache[entry]
-
-        data = read(stored.entry)
+        data = self._data(thread, stored.entry)
         checkpoint: Dict[str, Any] = self._load(data["checkpoint"])
         values: Dict[str, Any] = {}
         for channel, version in checkpoint["channel_versions"].items():
             entry = thread.values.get((ns, channel, str(version)))
             if entry is None:
                 continue
-            _, kind, text = read(entry)["values"][channel]
-            if kind != "empty":
-                values[channel] = self._load((kind, text))
+            value = (data if entry == stored.entry else self._data(thread, entry))["values"][channel]
+            if value[0] != "empty":
+                values[channel] = self._load(value)
         writes = sorted(stored.writes.items(), key=lambda it: writes_sort_key(it[1][2], *it[0]))
         pending: List[PendingWrite] = []
         for (task, _), (entry, place, _) in writes:
-            _, channel, kind, text = read(entry)["writes"][place]
-            pending.append((task, channel, self._load((kind, text))))
+            channel, value = self._data(thread, entry)["writes"][place]
+            pending.append((task, channel, self._load(value)))
         parent = None if stored.parent is None else self._config(thread_id, ns, stored.parent)
         return CheckpointTuple(
             config=self._config(thread_id, ns, id),
@@ -320,11 +243,8 @@ class TreeringSaver(BaseCheckpointSaver[str]):
             thread = self._thread(thread_id)
             if thread is None:
                 return None
-            id = get_checkpoint_id(config)
-            live = thread.live()
-            if id is None:
-                id = max((it for space, it in live if space == ns), default=None)
-            if id is None or (ns, id) not in live:
+            id = get_checkpoint_id(config) or thread.newest(ns)
+            if id is None or not thread.is_live((ns, id)):
                 return None
             return self._tuple(thread, thread_id, (ns, id))
 
@@ -415,18 +335,24 @@ class TreeringSaver(BaseCheckpointSaver[str]):
         parent = get_checkpoint_id(config)
         whole = dict(checkpoint)
         values = cast(Dict[str, Any], whole.pop("channel_values"))
-        stored: Dict[str, List[str]] = {}
-        for channel, version in new_versions.items():
-            value = ("empty", b"")
-            if channel in values:
-                value = self.serde.dumps_typed(values[channel])
-            stored[channel] = [str(version), *_encode(value)]
+        kept: Dict[str, Any] = {
+            "checkpoint": self.serde.dumps_typed(whole),
+            "metadata": self.serde.dumps_typed(get_checkpoint_metadata(config, metadata)),
+            "values": {
+                channel: self.serde.dumps_typed(values[channel]) if channel in values else ("empty", b"")
+                for channel in new_versions
+            },
+        }
+        stored = {
+            channel: [str(version), *encode(kept["values"][channel])]
+            for channel, version in new_versions.items()
+        }
         data = {
             "ns": ns,
             "id": checkpoint["id"],
             "parent": parent,
-            "checkpoint": _encode(self.serde.dumps_typed(whole)),
-            "metadata": _encode(self.serde.dumps_typed(get_checkpoint_metadata(config, metadata))),
+            "checkpoint": encode(kept["checkpoint"]),
+            "metadata": encode(kept["metadata"]),
             "values": stored,
         }
         with self._lock:
@@ -434,7 +360,9 @@ class TreeringSaver(BaseCheckpointSaver[str]):
             above = None if parent is None else thread.checkpoints.get((ns, parent))
             place = thread.root if above is None else above.tail
             entry = checkpoint["id"] if ns == "" else None
-            self._append(thread, _CHECKPOINT, data, place, entry)
+            written = self._append(thread, CHECKPOINT, data, place, entry)
+            if sum(len(value) for _, value in kept["values"].values()) <= LARGEST_RECENT:
+                thread.keep(written, kept)
         return self._config(thread_id, ns, checkpoint["id"])
 
     def put_writes(
@@ -457,15 +385,15 @@ class TreeringSaver(BaseCheckpointSaver[str]):
                 number = WRITES_IDX_MAP.get(channel, number)
                 if number >= 0 and (task_id, number) in known:
                     continue
-                rows.append([number, channel, *_encode(self.serde.dumps_typed(value))])
+                rows.append([number, channel, *encode(self.serde.dumps_typed(value))])
             if rows:
                 data = {"ns": ns, "id": id, "task": task_id, "path": task_path, "writes": rows}
-                self._append(thread, _WRITES, data, thread.root if found is None else found.tail)
+                self._append(thread, WRITES, data, thread.root if found is None else found.tail)
 
-    def _delete(self, thread: _Thread, keys: List[_Key]) -> None:
+    def _delete(self, thread: Thread, keys: List[Key]) -> None:
         if keys:
             data = {"checkpoints": [list(key) for key in keys]}
-            self._append(thread, _DELETED, data, thread.session.leaf or thread.root)
+            self._append(thread, DELETED, data, thread.session.leaf or thread.root)
 
     def delete_thread(self, thread_id: str) -> None:
         """Remove the session of a thread."""
@@ -475,7 +403,7 @@ class TreeringSaver(BaseCheckpointSaver[str]):
                 return
             self._threads.pop(thread_id, None)
             thread.session.close()
-            self.store.remove(_session_id(thread_id))
+            self.store.remove(session_id(thread_id))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Mark the checkpoints of runs as deleted, in all threads."""
@@ -486,7 +414,7 @@ class TreeringSaver(BaseCheckpointSaver[str]):
                 if thread is not None:
                     self._delete(thread, [key for key in thread.live() if self._run(thread, key) in runs])
 
-    def _run(self, thread: _Thread, key: _Key) -> Any:
+    def _run(self, thread: Thread, key: Key) -> Any:
         data = self._data(thread, thread.checkpoints[key].entry)
         return dict(self._metadata(data)).get("run_id")
 

@@ -84,7 +84,11 @@ class TreeringSession(SessionABC):
             if "://" not in str(store):
                 Path(store).mkdir(parents=True, exist_ok=True)
             self.store = open_store(store)
+        self._is_local = "://" not in self.store.location
         self._session: Optional[Session] = None
+        #: The items of the path to an entry, as they were read last. They are copied for every caller.
+        self._items: List[TResponseInputItem] = []
+        self._items_end: Optional[str] = None
         self._names: Dict[str, str] = {}
         self._closed = False
         self._lock = threading.RLock()
@@ -152,22 +156,45 @@ class TreeringSession(SessionABC):
             item = None
         return cast(Optional[TResponseInputItem], item)
 
-    def _read(self) -> List[TResponseInputItem]:
+    def _read(self, limit: Optional[int]) -> List[TResponseInputItem]:
         try:
             session = self._open(create=False)
         except NotFoundError:
             return []
-        path = list(session.path_to())
-        start, first = 0, None
-        compactions = [at for at, entry in enumerate(path) if entry.type == "compaction"]
+        leaf = session.leaf
+        if leaf is None:
+            return []
+        if leaf != self._items_end and not (self._items_end and self._read_after(session)):
+            self._read_all(session)
+        self._items_end = leaf
+        if limit is None:
+            return _native.copy_json(self._items)
+        return _native.copy_json(self._items[-limit:]) if limit > 0 else []
+
+    def _read_after(self, session: Session) -> bool:
+        """Add the items after those that were read before; False if it has to be begun anew."""
+        found = session._native.path_with(Position.LEAF, _ITEM, self._items_end)
+        if found is None or any(item is None and it.type == "compaction" for it, item in found):
+            return False
+        items = (self._item(entry) if item is None else item for entry, item in found)
+        self._items.extend(item for item in items if item is not None)
+        return True
+
+    def _read_all(self, session: Session) -> None:
+        path = session._native.path_with(Position.LEAF, _ITEM, None) or []
+        start, self._items = 0, []
+        compactions = [
+            at for at, (entry, item) in enumerate(path) if item is None and entry.type == "compaction"
+        ]
         if compactions:
-            start = last = compactions[-1]
-            kept = path[last].get("firstKeptEntryId")
-            start = next((at for at in range(last) if path[at].id == kept), last)
-            first = {"role": "user", "content": self._summary(session, path[last].id)}
-        found = (self._item(entry) for entry in path[start:])
-        items = [item for item in found if item is not None]
-        return items if first is None else [cast(TResponseInputItem, first), *items]
+            last = compactions[-1]
+            compaction = path[last][0]
+            kept = compaction.get("firstKeptEntryId")
+            start = next((at for at in range(last) if path[at][0].id == kept), last)
+            summary = {"role": "user", "content": self._summary(session, compaction.id)}
+            self._items.append(cast(TResponseInputItem, summary))
+        items = (self._item(entry) if item is None else item for entry, item in path[start:])
+        self._items.extend(item for item in items if item is not None)
 
     @staticmethod
     def _summary(session: Session, compaction: str) -> str:
@@ -183,11 +210,14 @@ class TreeringSession(SessionABC):
 
         def read() -> List[TResponseInputItem]:
             with self._lock:
-                items = self._read()
-            if limit is None:
-                return items
-            return items[-limit:] if limit > 0 else []
+                return self._read(limit)
 
+        # A local session that was read before has little to read: less than what another thread costs.
+        if self._items_end is not None and self._is_local and self._lock.acquire(blocking=False):
+            try:
+                return self._read(limit)
+            finally:
+                self._lock.release()
         return await _call(read)
 
     async def add_items(self, items: List[TResponseInputItem]) -> None:
