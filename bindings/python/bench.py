@@ -79,22 +79,50 @@ def opening(directory: Path, sizes: List[int]) -> None:
         row(f"`treering.chimera`: open and all messages, {size} MB", times["tree"], "Chimera", times["chimera"], 0)
 
 
+def texts_of(value: Any, found: List[bytes]) -> None:
+    """Collect the texts of a value that are too long to be made once for all messages."""
+    if isinstance(value, str):
+        if len(value) > 24:
+            found.append(value.encode("utf-8", "surrogatepass"))
+    elif isinstance(value, (dict, list)):
+        for it in value.values() if isinstance(value, dict) else value:
+            texts_of(it, found)
+
+
 def contexts(directory: Path) -> None:
     path = directory / "plain.jsonl"
     command = [GEN, "--mb", "10", "--no-compactions", "--out", str(path)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     session = treering.Session.open(path)
     lines = [entry.raw.decode() for entry in session.path_to() if entry.type == "message"]
-    times = turns(
-        {
-            "treering": lambda: session.context().messages,
-            "json": lambda: [json.loads(line) for line in lines],
-        },
-        15,
-        time.process_time,
-    )
-    what = f"context as dicts, {len(lines)} messages of {sum(map(len, lines)) >> 10} KiB, processor time"
-    row(what, times["treering"], "`json.loads`", times["json"], 3)
+    context = session.context()
+    texts: List[bytes] = []
+    texts_of(context.messages, texts)
+    rounds = 25
+    # Sessions that are open, and whose context was not asked for yet.
+    fresh = [treering.Session.open(path) for _ in range(rounds)]
+    calls: Dict[str, Callable[[], Any]] = {
+        "first": lambda: fresh.pop().context().messages,
+        "again": lambda: session.context().messages,
+        "reading": session.context,
+        "json": lambda: [json.loads(line) for line in lines],
+        "texts": lambda: [text.decode("utf-8", "surrogatepass") for text in texts],
+    }
+    try:
+        import orjson
+    except ImportError:
+        pass
+    else:
+        encoded = [line.encode() for line in lines]
+        calls["orjson"] = lambda: [orjson.loads(line) for line in encoded]
+    times = turns(calls, rounds, time.process_time)
+    size = f"{len(lines)} messages of {sum(len(line.encode()) for line in lines) >> 10} KiB, processor time"
+    row(f"context as dicts, {size}, the first time", times["first"], "`json.loads`", times["json"], 3)
+    row("the same, again, as an agent asks before every call", times["again"], "`json.loads`", times["json"], 3)
+    row("for comparison: only reading the context", times["reading"], "`json.loads`", times["json"], 0)
+    row(f"for comparison: only decoding its {len(texts)} texts", times["texts"], "`json.loads`", times["json"], 0)
+    if "orjson" in times:
+        row("for comparison: `orjson.loads` of the lines", times["orjson"], "`json.loads`", times["json"], 0)
 
 
 def median_of_each(call: Callable[[], Any], count: int) -> float:
