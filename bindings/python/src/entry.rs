@@ -28,7 +28,7 @@ impl Entry {
 #[pymethods]
 impl Entry {
     #[getter]
-    fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         self.inner.id().as_str()
     }
 

@@ -1,5 +1,7 @@
 //! Arguments of calls as options of the library.
 
+use crate::entry::Entry;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::path::PathBuf;
@@ -9,7 +11,7 @@ use treering::session::{Creation, Durability, NewSession, Part};
 use treering::{CreateOptions, OpenOptions, Position, SessionId};
 use treering_bindings::{Failure, dialect};
 
-/// A position as Python gives it: an entry's id, or a member of `treering.Position`.
+/// A position as Python gives it: an entry, an entry's id, or a member of `treering.Position`.
 pub(crate) struct At(pub(crate) Position);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for At {
@@ -19,8 +21,18 @@ impl<'a, 'py> FromPyObject<'a, 'py> for At {
         if let Ok(id) = value.cast::<PyString>() {
             return Ok(At(Position::Entry(id.to_cow()?.as_ref().into())));
         }
-        let name: String = value.getattr("value")?.extract()?;
-        Ok(At(if name == "start" { Position::Start } else { Position::Leaf }))
+        if let Ok(entry) = value.cast::<Entry>() {
+            return Ok(At(Position::Entry(entry.get().id().into())));
+        }
+        let name = value.getattr("value").ok().and_then(|name| name.extract::<String>().ok());
+        match name.as_deref() {
+            Some("start") => Ok(At(Position::Start)),
+            Some("leaf") => Ok(At(Position::Leaf)),
+            _ => Err(PyTypeError::new_err(format!(
+                "a position is an entry, an entry's id, Position.LEAF or Position.START, not {}",
+                value.get_type().name()?
+            ))),
+        }
     }
 }
 

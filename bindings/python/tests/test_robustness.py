@@ -141,9 +141,11 @@ def test_a_killed_process_leaves_every_entry_that_it_was_told_of(tmp_path: Path)
         tree = session.tree()
         assert [id for id in ids if id not in tree] == []
         assert tree.ids()[: len(ids)] == ids
+        assert not any(session.entry(id).is_damaged for id in ids)
         more = session.append(treering.user("after"))
-        assert session.tree().parent(more) == tree.ids()[-1]
-    assert treering.doctor(path).worst in (None, "note")
+        # The kernel may end a write in its middle: the fragment is of an entry that was not told of.
+        assert session.tree().parent(more) in tree.ids()[-2:]
+    assert {finding.entry for finding in treering.doctor(path).findings}.isdisjoint(ids)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs Unix signals")

@@ -252,3 +252,16 @@ def test_options_that_do_not_exist_are_refused(tmp_path: Path) -> None:
     for durability in ("each", "batched", 0.01):
         with Session.open_or_create(path, durability=durability) as session:
             session.append(treering.user("x"))
+
+
+def test_positions(session: Session) -> None:
+    question = session.append(treering.user("Name a color."))
+    session.append(treering.user("Never mind."))
+    entry = session.entry(question)
+    assert session.context(entry).entries == [question]
+    assert session.branch(entry) == question
+    assert session.context()[0]["content"] == "Name a color." and session.context()[5:] == []
+    wrong: Any
+    for wrong in (None, 1, object()):
+        with pytest.raises(TypeError, match="a position is"):
+            session.branch(wrong)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import enum
 import os
-from typing import Any, Dict, Union
+from typing import TYPE_CHECKING, Any, Dict, Union
+
+if TYPE_CHECKING:
+    from . import _native
 
 #: A value that JSON has.
 JSON = Any
@@ -27,7 +30,7 @@ class Position(enum.Enum):
         return f"Position.{self.name}"
 
 
-#: An entry's id, or a :class:`Position`.
-At = Union[str, Position]
+#: An entry's id, an entry, or a :class:`Position`.
+At = Union[str, Position, "_native.Entry"]
 #: ``"none"``, ``"batched"``, ``"each"``, or the delay of batched syncs in seconds.
 Durability = Union[str, float]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
 
 from . import _native
 from ._types import Message
@@ -110,6 +110,15 @@ class Context:
 
     def __iter__(self) -> Iterator[Message]:
         return iter(self.messages)
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> List[Message]: ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Union[Message, List[Message]]:
+        return self.messages[index]
 
     def __reduce__(self) -> Tuple[Callable[[_native.Context], Context], Tuple[_native.Context]]:
         return Context, (self._native,)
