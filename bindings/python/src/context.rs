@@ -13,7 +13,7 @@ use treering::provider::{CacheControl, Pairing, ProviderRequest, RequestOptions,
 #[pyclass(frozen, module = "treering._native")]
 pub(crate) struct Context {
     inner: Arc<treering::Context>,
-    /// What the session of the context has read before.
+    /// The values that the session of the context has read before.
     remembered: Option<Arc<Remembered>>,
 }
 

@@ -39,8 +39,7 @@ pub(crate) fn places() -> Places {
 /// Reads an index, and says how far it is if that takes long.
 pub(crate) fn read(index: &SessionIndex) -> Contents {
     let meter = Meter::new();
-    let contents = index.read(|step| meter.show(step.progress));
-    contents
+    index.read(|step| meter.show(step.progress))
 }
 
 /// Returns the project of the current directory.

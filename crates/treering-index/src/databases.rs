@@ -12,7 +12,7 @@ use treering::dialect::{StoredSession, stored_sessions};
 /// A file that was written to so many nanoseconds ago may be written to again without a visible difference.
 const TICK: i64 = 50_000_000;
 
-/// What a program that looks again and again knows of databases: their stamps, and those of their
+/// The knowledge of databases in a program that looks again and again: their stamps, and those of their
 /// write-ahead logs.
 static KNOWN: LazyLock<Mutex<HashMap<PathBuf, Known>>> = LazyLock::new(Mutex::default);
 

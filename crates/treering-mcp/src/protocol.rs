@@ -44,7 +44,7 @@ pub enum ErrorCode {
 pub struct ProtocolError {
     /// The code.
     pub code: ErrorCode,
-    /// What was wrong.
+    /// The explanation of the error.
     pub message: String,
     data: Option<Value>,
 }

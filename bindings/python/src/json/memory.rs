@@ -1,4 +1,4 @@
-//! What a reader remembers from one value to the next: short texts, and the shapes of objects.
+//! The memory of a reader from one value to the next: short texts, and the shapes of objects.
 //!
 //! The messages of a session repeat a few dozen keys, a few sequences of them, and short texts such as roles and the
 //! names of models. A key that comes where it came before is known by comparing bytes; a dict of a known shape is a copy
@@ -37,7 +37,7 @@ pub(super) const UNKNOWN: usize = usize::MAX;
 pub(super) struct Memory {
     kept: Vec<Option<Kept>>,
     steps: Vec<Step>,
-    /// Where texts with escapes are resolved.
+    /// The buffer in which texts with escapes are resolved.
     pub(super) buffer: Vec<u8>,
 }
 

@@ -1,5 +1,5 @@
 //! Folded parts of entries. A window of a branch has only their summaries: most of a session's bytes are tool results
-//! that nobody unfolds, and the browser would parse and keep them all.
+//! that are hardly ever unfolded, and the browser would parse and keep them all.
 
 /// Folded parts with fewer bytes of HTML stay in the window.
 const KEPT: usize = 1024;

@@ -16,7 +16,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// How an agent keeps sessions in a database.
+/// The way in which an agent keeps sessions in a database.
 #[derive(Debug)]
 pub(crate) struct StoredFormat {
     /// The names of its databases.

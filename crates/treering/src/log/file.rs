@@ -281,10 +281,13 @@ impl Journal for FileJournal {
     }
 }
 
+/// The identity, length and time of a file.
+type FileState = (FileId, u64, SystemTime);
+
 /// The state of some files at a time.
 #[derive(Debug)]
 pub(crate) struct FileStates {
-    files: Vec<(PathBuf, Option<(FileId, u64, SystemTime)>)>,
+    files: Vec<(PathBuf, Option<FileState>)>,
     /// Whether a change since then would show: the times of file systems come from a clock that ticks slowly.
     is_settled: bool,
 }
@@ -308,7 +311,7 @@ impl FileStates {
         FileStates { files, is_settled }
     }
 
-    fn look(path: &Path) -> Option<(FileId, u64, SystemTime)> {
+    fn look(path: &Path) -> Option<FileState> {
         fs::metadata(path).ok().map(|found| (found.id, found.len, found.modified))
     }
 

@@ -1,4 +1,4 @@
-//! What a writer notes beside its append tells a reader of the end what reading everything would.
+//! Checkpoints: a reader of the end learns from the writer's note what reading everything would tell.
 
 use crate::support::{HEADER, assistant, cases, compaction, leaf, user};
 use proptest::prelude::*;

@@ -91,7 +91,7 @@ fn assistant(info: &[u8], parts: &[&[u8]]) -> Vec<Vec<u8>> {
         |part: &&[u8]| matches!(kind(part).as_deref(), Some(b"\"step-start\"" | b"\"reasoning\""));
     if let Some(error) = get(info, "error").filter(|error| is_object(error)) {
         let is_stopped = literal(error, "name") == Some(b"\"MessageAbortedError\"");
-        if !is_stopped || parts.iter().all(|part| is_idle(part)) {
+        if !is_stopped || parts.iter().all(is_idle) {
             return Vec::new();
         }
     }

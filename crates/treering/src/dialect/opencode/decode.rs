@@ -13,10 +13,10 @@ use crate::json;
 /// The wire format that signatures of thoughts belong to: they are those of OpenCode's library.
 const API: &str = "opencode";
 
-/// What OpenCode sends in the place of a result that it dropped to save room.
+/// The text that OpenCode sends in place of a result that it dropped to save room.
 const CLEARED: &[u8] = b"\"[Old tool result content cleared]\"";
 
-/// What OpenCode sends in the place of a result that never came.
+/// The text that OpenCode sends in place of a result that never came.
 const INTERRUPTED: &[u8] = b"\"[Tool execution was interrupted]\"";
 
 /// Returns a message as an entry.

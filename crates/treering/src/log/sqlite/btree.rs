@@ -22,7 +22,7 @@ const TABLE_LEAF: u8 = 13;
 struct TreePage {
     bytes: Rc<[u8]>,
     kind: u8,
-    /// Where the positions of the cells begin.
+    /// The offset at which the positions of the cells begin.
     cells: usize,
     count: usize,
     /// The page after all cells, of a page that is no leaf.

@@ -34,7 +34,7 @@ use std::time::Duration;
 /// The first bytes of every database.
 pub(crate) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// How often a database is read again that changes while it is read, and the pause before that.
+/// The number of times that a database is read again because it changed while it was read, and the pause before each.
 const ATTEMPTS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(10);
 

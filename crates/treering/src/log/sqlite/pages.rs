@@ -40,7 +40,7 @@ struct Inner {
     overflow_reads: Cell<u64>,
 }
 
-/// What the file system says about the database's file.
+/// The metadata of the database's file.
 #[derive(Debug, PartialEq, Eq)]
 struct FileState {
     id: fs::FileId,

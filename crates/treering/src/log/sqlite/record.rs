@@ -13,7 +13,7 @@ pub(crate) enum Value<'a> {
     /// Also a whole number in a column of type REAL.
     Integer(i64),
     Real(f64),
-    /// Where the bytes are not UTF-8, they are replaced.
+    /// Replaces bytes that are not UTF-8.
     Text(Cow<'a, str>),
     Blob(Cow<'a, [u8]>),
 }
