@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(at(&mut line, 1200), "", "it says so already");
         line.work = Work::Files(Progress { done: 99, total: 1000 });
         assert_eq!(at(&mut line, 1200), "\r99 of 1000 files, 1 s");
-        line.work = Work::Bytes(1 << 20, 1 << 30);
+        line.work = Work::Bytes(1_000_000, 1_000_000_000);
         assert_eq!(at(&mut line, 61_000), "\r1.0 MB of 1.0 GB, 61 s");
         line.work = Work::Text("x".to_owned());
         assert_eq!(at(&mut line, 62_000), format!("\rx, 62 s{}", " ".repeat(16)));
