@@ -90,7 +90,7 @@ impl TreePage {
             rest = varint(rest).ok_or_else(cut)?.1;
         }
         let usable = pages.usable();
-        let room = usable as u64 * u64::from(pages.count());
+        let room = usable as u64 * u64::from(pages.readable());
         let len = usize::try_from(len).ok().filter(|len| *len as u64 <= room);
         let len = len.ok_or_else(|| damaged("a row is larger than the database"))?;
         let most = match self.kind {
@@ -133,7 +133,7 @@ pub(super) fn rows(
     table: &Table,
     mut each: impl FnMut(&Row<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut budget = Budget(pages.count());
+    let mut budget = Budget(pages.readable());
     let mut stack = vec![(budget.read(pages, table.root)?, 0)];
     while let Some((page, at)) = stack.pop() {
         match page.kind {
@@ -195,7 +195,7 @@ pub(super) fn find(
             Value::Blob(_) => Ordering::Greater,
         })
     };
-    let mut budget = Budget(pages.count());
+    let mut budget = Budget(pages.readable());
     let start = |page: TreePage| -> io::Result<(TreePage, usize)> {
         if !matches!(page.kind, INDEX_LEAF | INDEX_INTERIOR) {
             return Err(damaged("a table is where an index should be"));

@@ -36,6 +36,8 @@ struct Inner {
     /// The bytes of a page that are used.
     usable: usize,
     count: u32,
+    /// The number of pages that the file and the log have room for. A log may claim more.
+    readable: u32,
     cache: RefCell<HashMap<u32, Rc<[u8]>>>,
     overflow_reads: Cell<u64>,
 }
@@ -76,6 +78,7 @@ impl Pages {
         }
         let in_file = u32::try_from(state.len / page_size as u64).unwrap_or(u32::MAX);
         let count = wal.as_ref().map_or(in_file, Wal::page_count);
+        let in_log = wal.as_ref().map_or(0, Wal::frame_count);
         let pages = Inner {
             usable: page_size.saturating_sub(usize::from(start[20])),
             cache: RefCell::default(),
@@ -86,6 +89,7 @@ impl Pages {
             start,
             page_size,
             count,
+            readable: count.min(in_file.saturating_add(in_log)),
         };
         let pages = Pages(Rc::new(pages));
         let first = pages.page(1)?;
@@ -132,9 +136,9 @@ impl Pages {
         self.0.usable
     }
 
-    /// Returns the number of pages.
-    pub(super) fn count(&self) -> u32 {
-        self.0.count
+    /// Returns the number of pages that can be there: nothing in a sound database needs more of them.
+    pub(super) fn readable(&self) -> u32 {
+        self.0.readable
     }
 
     /// Returns a page. The first is 1.
@@ -173,7 +177,7 @@ impl Pages {
         while out.len() < len {
             let reads = self.0.overflow_reads.get() + 1;
             self.0.overflow_reads.set(reads);
-            if reads > OVERFLOW_READS * u64::from(self.count()) {
+            if reads > OVERFLOW_READS * u64::from(self.readable()) {
                 return Err(damaged("rows share their pages"));
             }
             let page = self.page(next)?;

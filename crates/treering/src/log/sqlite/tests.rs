@@ -1,5 +1,7 @@
 //! Tests of the reader of databases: with files that SQLite itself wrote, and with damaged ones.
 
+use super::pages::Pages;
+use super::wal::Checksum;
 use super::{Database, Row, Value, read};
 use proptest::prelude::*;
 use std::io;
@@ -176,6 +178,22 @@ fn a_ring_of_pages_ends() {
     assert!(error.unwrap_err().to_string().contains("ring"));
 }
 
+/// A log whose checksums hold states a number of pages that neither it nor the file has.
+#[test]
+fn a_log_cannot_claim_pages_that_are_not_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut wal = SMALL_WAL[..32 + 24 + 512].to_vec();
+    wal[36..40].copy_from_slice(&u32::MAX.to_be_bytes());
+    let mut sum = Checksum { is_big_endian: wal[3] & 1 == 1, sums: (0, 0) };
+    sum.add(&wal[..24]);
+    sum.add(&wal[32..40]);
+    sum.add(&wal[56..]);
+    wal[48..52].copy_from_slice(&sum.sums.0.to_be_bytes());
+    wal[52..56].copy_from_slice(&sum.sums.1.to_be_bytes());
+    let pages = Pages::open(&small(dir.path(), SMALL, Some(&wal))).unwrap();
+    assert_eq!(pages.readable() as usize, SMALL.len() / 512 + 1);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -196,18 +214,20 @@ proptest! {
     }
 }
 
-/// Databases that SQLite writes with many settings read as it reads them. Without Python there is no SQLite to
-/// ask, and then only a run for continuous integration fails.
+/// Databases that SQLite writes with many settings read as it reads them. Without Python and its SQLite there is
+/// nothing to compare with, and then only a run for continuous integration fails.
 #[test]
 fn databases_read_as_sqlite_reads_them() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/log/sqlite/testdata/make.py");
     let dir = tempfile::tempdir().unwrap();
     let made = Command::new("python3").arg(script).arg("random").arg(dir.path()).output();
-    let Ok(made) = made else {
-        assert!(std::env::var_os("CI").is_none(), "python3 is not installed");
+    let is_made = made.as_ref().is_ok_and(|made| made.status.success());
+    if !is_made && std::env::var_os("CI").is_none() {
+        eprintln!("SKIPPED: comparing databases needs python3 with its module sqlite3");
         return;
-    };
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    }
+    let made = made.unwrap();
+    assert!(is_made, "{}", String::from_utf8_lossy(&made.stderr));
     let mut count = 0;
     for line in String::from_utf8(made.stdout).unwrap().lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();

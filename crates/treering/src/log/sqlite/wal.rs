@@ -87,6 +87,11 @@ impl Wal {
         self.page_count
     }
 
+    /// Returns the number of pages that are in the log.
+    pub(super) fn frame_count(&self) -> u32 {
+        u32::try_from(self.frames.len()).unwrap_or(u32::MAX)
+    }
+
     /// Returns the position of a page in the log.
     pub(super) fn page(&self, number: u32) -> Option<u64> {
         self.frames.get(&number).copied()
@@ -105,14 +110,14 @@ impl Wal {
 
 /// The checksum of a log: two sums of its words that depend on each other.
 #[derive(Debug, Clone, Copy)]
-struct Checksum {
-    is_big_endian: bool,
-    sums: (u32, u32),
+pub(super) struct Checksum {
+    pub is_big_endian: bool,
+    pub sums: (u32, u32),
 }
 
 impl Checksum {
     /// Adds bytes, whose number is a multiple of eight.
-    fn add(&mut self, bytes: &[u8]) {
+    pub(super) fn add(&mut self, bytes: &[u8]) {
         let word = |bytes: [u8; 4]| match self.is_big_endian {
             true => u32::from_be_bytes(bytes),
             false => u32::from_le_bytes(bytes),
