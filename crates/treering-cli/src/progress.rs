@@ -192,7 +192,7 @@ mod tests {
         line.work = Work::Bytes(1_000_000, 1_000_000_000);
         assert_eq!(at(&mut line, 61_000), "\r1.0 MB of 1.0 GB, 61 s");
         line.work = Work::Text("x".to_owned());
-        assert_eq!(at(&mut line, 62_000), format!("\rx, 62 s{}", " ".repeat(16)));
+        assert_eq!(at(&mut line, 62_000), format!("\rx, 62 s{}", " ".repeat(15)));
         assert_eq!(line.erase(), format!("\r{}\r", " ".repeat(7)));
         assert_eq!(line.erase(), "");
     }
