@@ -326,6 +326,8 @@ impl Server {
             assert!(Instant::now() < until, "the standby does not follow: {}", standby.log());
             std::thread::sleep(Duration::from_millis(20));
         }
+        // Commits wait once the checkpointer has read the settings, which it does before a checkpoint.
+        self.sql("postgres", "CHECKPOINT");
         standby
     }
 

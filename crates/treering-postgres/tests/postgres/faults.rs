@@ -4,7 +4,7 @@
 use crate::writers::{Account, assert_exactly_once, write};
 use crate::{connect, contents, create, id};
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use treering::Error;
 use treering::storage::{End, Journal, JournalError};
@@ -277,17 +277,24 @@ fn a_commit_that_the_standby_did_not_confirm_is_not_acknowledged() {
     let journal = store.open(&id("local")).expect("open");
     server.sql("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'missing'");
     server.sql("postgres", "SELECT pg_reload_conf()");
-    let stop = AtomicBool::new(false);
+    let (stop, canceled) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let mut before = 0;
     std::thread::scope(|scope| {
         scope.spawn(|| {
             // Canceled commits return with a warning that they are only local.
             let cancel = "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-            let mut canceled = 0;
             while !stop.load(Ordering::Relaxed) {
-                canceled += server.sql("postgres", cancel).parse::<usize>().expect("a number");
+                let count = server.sql("postgres", cancel).parse().expect("a number");
+                canceled.fetch_add(count, Ordering::Relaxed);
             }
-            assert!(canceled > 0, "a commit was canceled");
         });
+        // A server takes on its settings some time after it was told to: commits wait from then on.
+        let mut probe = 0;
+        while canceled.load(Ordering::Relaxed) == 0 {
+            server.sql("postgres", &format!("CREATE TABLE probe_{probe} ()"));
+            probe += 1;
+        }
+        before = canceled.load(Ordering::Relaxed);
         let result = journal.append(&End::from(11), b"{\"n\":2}\n");
         stop.store(true, Ordering::Relaxed);
         match result {
@@ -295,6 +302,7 @@ fn a_commit_that_the_standby_did_not_confirm_is_not_acknowledged() {
             other => panic!("acknowledged although the standby is missing: {other:?}"),
         }
     });
+    assert!(canceled.load(Ordering::Relaxed) > before, "the commit of the append was canceled");
     // The line is in the log, and another program sees it. That it lasts is not confirmed, either.
     let impatient = connect(&server.url("faults"), &options(2000));
     let seen = impatient.open(&id("local")).expect("open");
