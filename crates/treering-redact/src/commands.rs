@@ -81,7 +81,6 @@ pub(crate) const TOOLS: &[Tool] = &[
     tool("ldapwhoami", LDAP),
     tool("smbclient", &[("-U", Form::Either, Holds::Pair(b'%'))]),
     tool("unzip", LARGE_P),
-    tool("7z", ATTACHED_P),
     tool("openssl", &[("-k", Form::Apart, Holds::Password)]),
     tool(
         "ssh-keygen",

@@ -127,7 +127,6 @@ const TEXTS: &[&str] = &[
     "openssl rsa -passin env:PASS1 -in k.pem",
     "openssl req -new -keyout server2.key -config san3.cnf",
     "ssh-keygen -t ed25519 -N '' -f id_ed25519",
-    "7z a -tzip backup2.zip src",
     "password=GetSecretFromVault",
     "PASSWORD_FIELD=UserPasswordInput",
     "password = readLineFromTTY",

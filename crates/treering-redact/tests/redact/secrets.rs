@@ -320,7 +320,6 @@ fn in_context() -> Vec<Case> {
         case("ldapsearch -D cn=admin -w {} -b dc=x", &*short),
         case("smbclient //h/s -U bob%{}", &*short),
         case("unzip -P {} a.zip", &*short),
-        case("7z x -p{} a.7z", &*short),
         case("openssl enc -aes-256-cbc -k {} -in a -out b", &*short),
         case("ssh-keygen -t ed25519 -N {} -f id", &*short),
         case("keytool -list -storepass {} -keystore a.jks", &*short),
