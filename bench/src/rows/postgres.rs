@@ -182,8 +182,8 @@ fn message(words: usize) -> String {
     format!("\"message\":{{\"role\":\"user\",\"content\":\"{}\"}}", "a word, ".repeat(words))
 }
 
-/// Creates a chain of entries, so many of them in a row, that ends with a compaction and 100 messages of 1 KB,
-/// each a row. Returns its length in bytes.
+/// Creates a chain of `entries` entries, `in_a_row` of them in one row of the database, that ends with a compaction
+/// and 100 messages of 1 KB, each in a row of its own. Returns its length in bytes.
 fn long_session(setting: &Setting, name: &str, entries: usize, in_a_row: usize) -> u64 {
     let id = SessionId::new(name).unwrap();
     let header = format!(

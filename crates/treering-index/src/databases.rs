@@ -9,7 +9,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 use treering::dialect::{StoredSession, stored_sessions};
 
-/// A file that was written to so many nanoseconds ago may be written to again without a visible difference.
+/// The age in nanoseconds below which a file may be written to again without a change of its time.
 const TICK: i64 = 50_000_000;
 
 /// The knowledge of databases in a program that looks again and again: their stamps, and those of their

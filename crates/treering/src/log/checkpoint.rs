@@ -9,8 +9,8 @@ const MAX_TEXT: usize = 512;
 /// force at an entry. It is set once, often by the first entries, and holds for everything below them.
 ///
 /// A writer has read the whole log, and an append happens only at the end that the writer knows. So a journal can keep
-/// what the writer knew together with the append, and it is true for as long as that append is the last one: any
-/// later line may give an old entry another parent.
+/// the fact together with the append. The fact holds for as long as that append is the last one, because any later
+/// line may give an old entry another parent.
 ///
 /// ```
 /// use treering::storage::Checkpoint;
