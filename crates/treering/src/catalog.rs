@@ -454,7 +454,14 @@ fn read_listed(path: &Path) -> Result<(Loaded, Listed)> {
         listed.journal = Arc::new(Joined::open(path, &subagents)?);
         loaded = Loaded::read(&*listed.journal).map_err(|error| error.at(Some(path)))?;
     }
-    Ok((loaded.at(path), listed))
+    let loaded = loaded.at(path);
+    if loaded.facts().leaves_empty_files
+        && title::is_unused(&Snapshot::new(&loaded, Arc::clone(&listed.journal), false))?
+    {
+        let reason = "nothing was said in it".to_owned();
+        return Err(Error::NotASession { path: path.to_owned(), reason });
+    }
+    Ok((loaded, listed))
 }
 
 /// Describes an archive of this size that was read in part. It has the time of the session that it was made of.

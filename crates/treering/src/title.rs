@@ -35,6 +35,21 @@ impl Session {
     }
 }
 
+/// Returns whether a session holds nothing but one text that its agent put there.
+pub(crate) fn is_unused(view: &Snapshot) -> Result<bool> {
+    let mut rows = view.tree().live();
+    let (first, None) = (rows.next(), rows.next()) else { return Ok(false) };
+    let Some(row) = first else { return Ok(true) };
+    if view.tree().node(row).role() != Some(Role::User) {
+        return Ok(false);
+    }
+    let mut bodies = Bodies::few();
+    let body = bodies.whole(view, row)?;
+    let message = body.as_deref().and_then(|body| json::get(body, "message"));
+    let content = message.and_then(|message| json::get(message, "content"));
+    Ok(content.is_none_or(|content| aside::said(content).is_empty()))
+}
+
 /// Returns the first thing that the user said; empty if the user said nothing.
 pub(crate) fn first_message(view: &Snapshot) -> Result<String> {
     let mut bodies = Bodies::few();

@@ -222,6 +222,9 @@ pub(crate) struct Facts {
     pub aliases: &'static [&'static str],
     /// Whether the agent reads compressed session files.
     pub reads_archives: bool,
+    /// Whether the agent writes files in which nothing is said, even beside the file of the session that it
+    /// goes on with. Lists leave them out, as the agent's own list does.
+    pub leaves_empty_files: bool,
     /// Whether entries that are neither messages nor settings are notes, no part of the conversation.
     pub has_notes: bool,
 }
@@ -263,6 +266,7 @@ impl Facts {
         destination: None,
         aliases: &[],
         reads_archives: false,
+        leaves_empty_files: false,
         has_notes: false,
     };
 

@@ -49,6 +49,7 @@ static FACTS: Facts = Facts {
     resume: Some(&["gemini", "--resume", "{id}"]),
     aliases: &["gemini-cli"],
     has_notes: true,
+    leaves_empty_files: true,
     ..Facts::DEFAULT
 };
 

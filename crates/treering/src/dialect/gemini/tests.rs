@@ -113,3 +113,17 @@ fn tokens_are_counted_once() {
     assert_eq!((usage.requests, usage.unpriced), (3, 3));
     assert_eq!((usage.input, usage.output, usage.cache_read), (2700, 110, 400));
 }
+
+/// Gemini CLI writes such a file each time it goes on with a session in another minute.
+#[test]
+fn a_file_in_which_nothing_is_said_is_in_no_list() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("session-2026-03-02T08-00-9e311000.jsonl");
+    for (count, is_listed) in [(1, false), (2, false), (3, true)] {
+        let text: Vec<&str> = FIXTURE.lines().take(count).collect();
+        std::fs::write(&path, text.join("\n") + "\n").unwrap();
+        assert_eq!(crate::catalog::info(&path).is_ok(), is_listed, "{count} lines");
+        let session = crate::Session::open(&path).unwrap();
+        assert_eq!(session.context().unwrap().messages.len(), count - 1, "it opens all the same");
+    }
+}
