@@ -44,7 +44,7 @@ impl Request<'_> {
             options = options.with_system(system);
         }
         if let Some((provider, model_id)) = self.model {
-            options = options.with_model(Model { provider, model_id: Some(model_id) });
+            options = options.with_model(Model::from_parts(provider, Some(model_id)));
         }
         for (name, description, parameters) in self.tools {
             let schema = String::from_utf8(json::to_json(&parameters)?)?;
@@ -156,10 +156,9 @@ pub(crate) fn restore_context(
 ) -> Context {
     let mut inner = treering::Context::default();
     let messages = messages.into_iter();
-    inner.messages =
-        messages.map(|(entry, json)| ContextMessage { entry: entry.into(), json }).collect();
+    inner.messages = messages.map(|(entry, json)| ContextMessage::new(entry, json)).collect();
     inner.thinking_level = thinking_level;
-    inner.model = model.map(|(provider, model_id)| Model { provider, model_id });
+    inner.model = model.map(|(provider, model_id)| Model::from_parts(provider, model_id));
     Context::new(inner)
 }
 

@@ -308,7 +308,7 @@ impl ChatRequest {
 
     /// Returns the options of the provider's request for the model `provider/model`.
     pub(crate) fn provider_options(&self, provider: &str, model: &str) -> RequestOptions {
-        let model = Model { provider: Some(provider.to_owned()), model_id: Some(model.to_owned()) };
+        let model = Model::new(provider, model);
         let options = RequestOptions::new().with_system(&*self.system).with_model(model);
         self.tools.iter().cloned().fold(options, RequestOptions::with_tool)
     }

@@ -89,7 +89,7 @@ mod tests {
         let settings = config.settings();
         assert!(settings.compaction.enabled);
         assert_eq!((settings.compaction.reserve_tokens, settings.context_window), (1, 2));
-        let model = Model { provider: Some("a".into()), model_id: Some("b".into()) };
+        let model = Model::new("a", "b");
         assert_eq!((settings.window_of(Some(&model)), settings.window_of(None)), (3, 2));
         let own = settings.compaction.of_model(Some(&model));
         assert_eq!((own.reserve_tokens, own.keep_recent_tokens), (1, 4));

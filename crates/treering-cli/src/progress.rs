@@ -34,9 +34,9 @@ impl Work {
         match self {
             Work::Unknown => "working".to_owned(),
             Work::Text(text) => text.clone(),
-            Work::Files(Progress { done, total }) => format!("{done} of {total} files"),
+            Work::Files(Progress { done, total, .. }) => format!("{done} of {total} files"),
             Work::Bytes(done, total) => format!("{} of {}", size(*done), size(*total)),
-            Work::Sessions(Progress { done, total }, bytes) => {
+            Work::Sessions(Progress { done, total, .. }, bytes) => {
                 format!("{done} of {total} sessions, {}", size(*bytes))
             }
         }
@@ -162,7 +162,7 @@ impl Meter {
 
     /// The same for sessions, with the bytes that were sent and received.
     pub(crate) fn show_sessions(&self, done: usize, total: usize, bytes: u64) {
-        set(Work::Sessions(Progress { done, total }, bytes));
+        set(Work::Sessions(Progress::new(done, total), bytes));
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(line.erase(), "", "nothing was drawn");
         assert_eq!(at(&mut line, 1000), "\rworking, 1 s");
         assert_eq!(at(&mut line, 1200), "", "it says so already");
-        line.work = Work::Files(Progress { done: 99, total: 1000 });
+        line.work = Work::Files(Progress::new(99, 1000));
         assert_eq!(at(&mut line, 1200), "\r99 of 1000 files, 1 s");
         line.work = Work::Bytes(1_000_000, 1_000_000_000);
         assert_eq!(at(&mut line, 61_000), "\r1.0 MB of 1.0 GB, 61 s");

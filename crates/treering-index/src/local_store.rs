@@ -278,10 +278,9 @@ impl Store for LocalStore {
         let state = self.current();
         let since = mark.map_or(u64::MAX, |mark| mark.number_in(&self.instance).unwrap_or(0));
         let changed = state.changes.iter().filter(|(_, change)| change.number > since);
-        let sessions =
-            changed.map(|(id, change)| ChangedSession { id: id.clone(), length: change.length });
+        let sessions = changed.map(|(id, change)| ChangedSession::new(id.clone(), change.length));
         let mark = Mark::numbered(&self.instance, state.count);
-        Ok(Changes { sessions: sessions.collect(), mark })
+        Ok(Changes::new(sessions.collect(), mark))
     }
 
     fn file(&self, id: &SessionId) -> Result<Option<PathBuf>> {

@@ -199,7 +199,7 @@ struct Reading<F> {
 
 impl<F: FnMut(Step<'_>)> Reading<F> {
     fn new(total: usize, step: F, events: Option<HashMap<PathBuf, SessionEvents>>) -> Self {
-        let progress = Progress { done: 0, total };
+        let progress = Progress::new(0, total);
         Reading { contents: Contents::default(), progress, step, events }
     }
 

@@ -408,14 +408,15 @@ impl Store for PostgresStore {
         let Some(mark) = mark else {
             let now = self.changed_since(i64::MAX)?;
             self.renumber(now.next)?;
-            return Ok(Changes { sessions: Vec::new(), mark: now.mark() });
+            return Ok(Changes::new(Vec::new(), now.mark()));
         };
         // The mark names the instance, which is known with the answer.
         let number = mark.as_str().rsplit_once(':').and_then(|(_, number)| number.parse().ok());
         let changed = self.changed_since(number.unwrap_or(0))?;
         let is_ours = mark.number_in(&changed.instance).is_some();
         let changed = if is_ours { changed } else { self.changed_since(0)? };
-        Ok(Changes { mark: changed.mark(), sessions: changed.sessions })
+        let mark = changed.mark();
+        Ok(Changes::new(changed.sessions, mark))
     }
 }
 
@@ -455,7 +456,7 @@ impl PostgresStore {
             let id: Option<&str> = row.try_get(0).map_err(broken)?;
             let Some(id) = id.map(SessionId::of_file) else { continue };
             let length: i64 = row.try_get(1).map_err(broken)?;
-            changed.sessions.push(ChangedSession { id, length: u64::try_from(length).ok() });
+            changed.sessions.push(ChangedSession::new(id, u64::try_from(length).ok()));
         }
         Ok(changed)
     }

@@ -260,7 +260,7 @@ fn run_all<T: Sync>(
         let mut waiting = BTreeMap::new();
         let mut due = 0;
         for (done, (at, outcome)) in results.into_iter().enumerate() {
-            delivery.tell(Progress { done: done + 1, total: items.len() });
+            delivery.tell(Progress::new(done + 1, items.len()));
             waiting.insert(at, outcome);
             if options.sort == Sort::Relevance {
                 continue;

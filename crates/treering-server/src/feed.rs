@@ -138,7 +138,8 @@ impl SpaceFeed {
                     self.all.add(&changes);
                     mark = changes.mark;
                     let changed = changes.sessions.into_iter();
-                    self.due().extend(changed.map(|ChangedSession { id, length }| (id, length)));
+                    self.due()
+                        .extend(changed.map(|ChangedSession { id, length, .. }| (id, length)));
                 }
                 Ok(Err(_)) | Err(_) => {
                     node.metrics.failed_polls.fetch_add(1, Ordering::Relaxed);

@@ -122,5 +122,5 @@ impl<'a> UsageEvents<'a> {
 
 fn source<'a>(session: &UsageSession<'a>) -> UsageSource<'a> {
     let UsageSession { info, events } = *session;
-    UsageSource { id: info.id.as_str(), parent: info.parent_session.as_deref(), events }
+    UsageSource::new(info.id.as_str(), info.parent_session.as_deref(), events)
 }

@@ -109,11 +109,19 @@ pub struct Listing {
 
 /// The progress of listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Progress {
     /// Files looked at.
     pub done: usize,
     /// Files there are.
     pub total: usize,
+}
+
+impl Progress {
+    /// Returns the progress of having looked at `done` of `total` files.
+    pub fn new(done: usize, total: usize) -> Self {
+        Progress { done, total }
+    }
 }
 
 impl Catalog {

@@ -15,7 +15,7 @@ use treering::dialect::Destination;
 use treering::doctor::{self, RepairOptions, RepairTo};
 use treering::fork::ForkOptions;
 use treering::session::{NewSession, SessionTail, relocate};
-use treering::{CreateOptions, EntryId, OpenOptions, Session, SessionId};
+use treering::{CreateOptions, OpenOptions, Session, SessionId};
 use treering_bindings::{
     Data, Failure, StoreOptions, ToData, UsageOptions, open_store, search_directories, usage_report,
 };
@@ -294,10 +294,7 @@ fn usage(args: &Args) -> Answer {
 }
 
 fn conversation_text(args: &Args) -> Outcome {
-    let message = |json: &String| ContextMessage {
-        entry: EntryId::from(""),
-        json: json.clone().into_bytes(),
-    };
+    let message = |json: &String| ContextMessage::new("", json.clone());
     let messages: Vec<ContextMessage> = args.data.iter().map(message).collect();
     Outcome::of(compaction::conversation_text(&messages))
 }

@@ -392,8 +392,7 @@ fn provider_request(session: &Session, args: &Args) -> Answer {
     let mut options = RequestOptions::new();
     if let Some(model) = args.value("model") {
         let text = |name: &str| model.get(name).and_then(Value::as_str).map(str::to_owned);
-        options =
-            options.with_model(Model { provider: text("provider"), model_id: text("modelId") });
+        options = options.with_model(Model::from_parts(text("provider"), text("modelId")));
     }
     for tool in args.value("tools").and_then(Value::as_array).into_iter().flatten() {
         let text =

@@ -226,7 +226,7 @@ mod tests {
 
     fn message(text: &str) -> ContextMessage {
         let json = serde_json::json!({ "role": "user", "content": text }).to_string();
-        ContextMessage { entry: "x".into(), json: json.into_bytes() }
+        ContextMessage::new("x", json)
     }
 
     #[test]

@@ -203,8 +203,7 @@ impl<'a> Writer<'a> {
             Some(session) => session.context()?.model,
             None => None,
         };
-        let Model { provider, model_id } =
-            current.unwrap_or(Model { provider: None, model_id: None });
+        let Model { provider, model_id, .. } = current.unwrap_or_default();
         let or_none = |name: Option<String>| name.unwrap_or_else(|| "none".to_owned());
         Ok((or_none(provider), or_none(model_id)))
     }

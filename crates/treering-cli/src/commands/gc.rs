@@ -189,7 +189,7 @@ fn duplicates<'a>(sessions: impl Iterator<Item = &'a SessionInfo>, places: &Plac
     let groups: Vec<_> = alike.into_values().filter(|group| group.len() > 1).collect();
     let (meter, total) = (Meter::new(), groups.len());
     for (done, mut group) in groups.into_iter().enumerate() {
-        meter.show(Progress { done, total });
+        meter.show(Progress::new(done, total));
         group.sort_by_cached_key(|session| {
             let modified = session.path.metadata().and_then(|metadata| metadata.modified());
             let modified = modified.unwrap_or(SystemTime::UNIX_EPOCH);

@@ -109,7 +109,7 @@ impl Report {
         let (mut sessions, mut failed) = (Vec::new(), Vec::new());
         let (meter, total) = (Meter::new(), files.len());
         for (done, file) in files.iter().enumerate() {
-            meter.show(Progress { done, total });
+            meter.show(Progress::new(done, total));
             let counted = file
                 .open()
                 .and_then(|session| Ok(Counted::of(&session, file, ledger.add(&session)?)));

@@ -119,9 +119,9 @@ struct Change {
 pub(super) fn changes(body: &[u8]) -> serde_json::Result<Changes> {
     let answer: ChangesAnswer = serde_json::from_slice(body)?;
     let sessions = answer.sessions.into_iter().filter_map(|change| {
-        Some(ChangedSession { id: SessionId::new(&change.id).ok()?, length: change.length })
+        Some(ChangedSession::new(SessionId::new(&change.id).ok()?, change.length))
     });
-    Ok(Changes { sessions: sessions.collect(), mark: Mark::new(answer.mark) })
+    Ok(Changes::new(sessions.collect(), Mark::new(answer.mark)))
 }
 
 /// The answer to an append.

@@ -157,7 +157,7 @@ impl PickerState {
             recent_query: None,
             sort: Sort::default(),
             named_only: false,
-            reading: Some(Progress { done: 0, total: 0 }),
+            reading: Some(Progress::new(0, 0)),
             cursor: None,
             row: 0,
             top: 0,

@@ -69,6 +69,7 @@ pub struct Context {
 
 /// A message of a context, and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ContextMessage {
     /// The entry that contributed it.
     pub entry: EntryId,
@@ -76,13 +77,40 @@ pub struct ContextMessage {
     pub json: Vec<u8>,
 }
 
+impl ContextMessage {
+    /// Returns the message with this JSON, contributed by `entry`.
+    pub fn new(entry: impl Into<EntryId>, json: impl Into<Vec<u8>>) -> Self {
+        ContextMessage { entry: entry.into(), json: json.into() }
+    }
+}
+
 /// A model, as the session names it. A field that the session leaves out is `None`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// ```
+/// use treering::context::Model;
+/// let model = Model::new("anthropic", "claude-opus-4-5");
+/// assert_eq!(model.model_id.as_deref(), Some("claude-opus-4-5"));
+/// assert_eq!(Model::default().provider, None);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Model {
     /// The provider that serves it.
     pub provider: Option<String>,
     /// Its id.
     pub model_id: Option<String>,
+}
+
+impl Model {
+    /// Returns the model with this id at this provider.
+    pub fn new(provider: impl Into<String>, model_id: impl Into<String>) -> Self {
+        Model { provider: Some(provider.into()), model_id: Some(model_id.into()) }
+    }
+
+    /// Returns the model of which a session may leave out the provider or the id.
+    pub fn from_parts(provider: Option<String>, model_id: Option<String>) -> Self {
+        Model { provider, model_id }
+    }
 }
 
 impl Context {

@@ -41,6 +41,7 @@ const MERGE_TYPE: &str = "treering.merge";
 /// # Ok::<(), treering::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Origin {
     /// The original entry.
     pub entry: EntryId,

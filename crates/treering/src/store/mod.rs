@@ -157,6 +157,7 @@ impl fmt::Display for Mark {
 
 /// The sessions of a store that changed; see [`Store::changes`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Changes {
     /// The sessions, each once.
     pub sessions: Vec<ChangedSession>,
@@ -164,11 +165,26 @@ pub struct Changes {
     pub mark: Mark,
 }
 
+impl Changes {
+    /// Returns the changes up to `mark`.
+    pub fn new(sessions: Vec<ChangedSession>, mark: Mark) -> Self {
+        Changes { sessions, mark }
+    }
+}
+
 /// A session that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChangedSession {
     /// The id.
     pub id: SessionId,
     /// The length of the log in bytes; `None` if the session was removed.
     pub length: Option<u64>,
+}
+
+impl ChangedSession {
+    /// Returns the change of a session to a log of `length` bytes; `None` if it was removed.
+    pub fn new(id: SessionId, length: Option<u64>) -> Self {
+        ChangedSession { id, length }
+    }
 }

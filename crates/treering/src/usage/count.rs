@@ -13,6 +13,7 @@ use std::collections::hash_map::Entry;
 
 /// A session whose events are counted.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct UsageSource<'a> {
     /// The id of the session.
     pub id: &'a str,
@@ -20,6 +21,13 @@ pub struct UsageSource<'a> {
     pub parent: Option<&'a str>,
     /// Its events. Their names must have the seed that is counted with.
     pub events: &'a SessionEvents,
+}
+
+impl<'a> UsageSource<'a> {
+    /// Returns the source for the session `id`, which was forked from `parent`.
+    pub fn new(id: &'a str, parent: Option<&'a str>, events: &'a SessionEvents) -> Self {
+        UsageSource { id, parent, events }
+    }
 }
 
 /// An event that was counted.

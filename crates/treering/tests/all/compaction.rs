@@ -96,7 +96,7 @@ fn the_trigger_is_the_window_without_the_reserve() {
 fn a_model_may_have_its_own_settings() {
     let own = ModelSettings::new().keep_recent_tokens(1);
     let settings = CompactionSettings::new().model("acme/oak", own);
-    let model = |id: &str| Model { provider: Some("acme".into()), model_id: Some(id.into()) };
+    let model = |id: &str| Model::new("acme", id);
     assert_eq!(settings.of_model(Some(&model("oak"))).keep_recent_tokens, 1);
     assert_eq!(settings.of_model(Some(&model("oak"))).reserve_tokens, 16_384);
     assert_eq!(settings.of_model(Some(&model("elm"))).keep_recent_tokens, 20_000);

@@ -140,7 +140,7 @@ fn responses_get_reasoning_items_and_call_ids() {
 
 #[test]
 fn thinking_of_another_model_is_not_sent_back() {
-    let model = |id: &str| Model { provider: Some("acme".into()), model_id: Some(id.into()) };
+    let model = |id: &str| Model::new("acme", id);
     let context = context(&turn());
     let same = context.to_anthropic(&RequestOptions::new().with_model(model("oak")));
     let other = context.to_anthropic(&RequestOptions::new().with_model(model("elm")));

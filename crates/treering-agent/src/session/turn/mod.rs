@@ -494,7 +494,7 @@ fn may_pass(error: &SummaryError) -> bool {
 
 fn name_of(model: &dyn ChatModel) -> Model {
     let (provider, id) = (model.provider().to_owned(), model.model().to_owned());
-    Model { provider: Some(provider), model_id: Some(id) }
+    Model::new(provider, id)
 }
 
 /// Writes the question, after a change of models if there is one, in one append.

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let meter = Meter::new();
     let total = files.len();
     for (done, file) in files.into_iter().enumerate() {
-        meter.show(Progress { done, total });
+        meter.show(Progress::new(done, total));
         let looked = match args.repair {
             true if args.dry_run => plan_repair(&file).map_err(Failure::from).and_then(|plan| {
                 let (removed, left) =

@@ -71,7 +71,7 @@ pub(super) fn write(
         }
     };
     let (meter, total) = (Meter::new(), wanted.len());
-    let progress = |done| meter.show(Progress { done, total });
+    let progress = |done| meter.show(Progress::new(done, total));
     let report = site.write(&wanted, open, progress).map_err(|error| match error {
         treering_export::Error::Session(error) => Failure::Library(error),
         error => Failure::message(format!("{}: {error}", dir.display())),

@@ -247,7 +247,7 @@ fn in_store(
                 output::complain("warning", &safe_line(&what));
             }
         }
-        meter.show(Progress { done: at + 1, total });
+        meter.show(Progress::new(at + 1, total));
     }
     Ok(Loaded { sessions, seed, skipped: Vec::new() })
 }

@@ -147,7 +147,7 @@ fn what_is_chosen_stays_chosen_while_others_arrive() {
     let late = sessions.split_off(3);
     let (state, _) = update(PickerState::new(start()), PickerEvent::Found(sessions, None));
     assert_eq!(shown(&state), "[a] .b ..c");
-    let progress = Some(Progress { done: 4, total: 9 });
+    let progress = Some(Progress::new(4, 9));
     let newest = session("n", 1, "newest");
     let (untouched, _) = update(state.clone(), PickerEvent::Found(vec![newest.clone()], progress));
     assert_eq!(shown(&untouched), "[n] a .b ..c");

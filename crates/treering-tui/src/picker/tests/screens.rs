@@ -219,8 +219,7 @@ fn why_there_is_nothing() {
     elsewhere.scope = super::super::Scope::Project;
     elsewhere.project = treering_index::Project::new("/nowhere");
     let state = PickerState::new(elsewhere);
-    let (state, _) =
-        update(state, PickerEvent::Found(sample(), Some(Progress { done: 6, total: 99 })));
+    let (state, _) = update(state, PickerEvent::Found(sample(), Some(Progress::new(6, 99))));
     insta::assert_snapshot!(screen(state.clone(), 60, 6), @r"
     threaded  this project  0 of 6  reading, 93 to go
        session                                      msgs     age
