@@ -4,7 +4,7 @@ use crate::address::{Address, HostAddress};
 use crate::failure::{Failure, classify};
 use crate::socket::{Socket, Stream};
 use crate::tls::{Handshake, TlsStream};
-use futures_util::TryStreamExt;
+use futures_util::{TryStreamExt, future};
 use std::collections::HashMap;
 use std::future::Future;
 use std::io;
@@ -231,6 +231,46 @@ impl Connection {
         let statement = self.statement(sql, deadline)?;
         let client = Arc::clone(&self.client);
         self.run(deadline, client.execute(&statement, parameters))
+    }
+
+    /// Runs a statement several times in one transaction and one round trip, each time with other parameters. Returns
+    /// the number of rows that each changed, or `None` if one failed and the transaction was taken back.
+    ///
+    /// `begin` opens the transaction.
+    pub(crate) fn transact(
+        &mut self,
+        begin: &str,
+        sql: &'static str,
+        parameters: &[[&(dyn ToSql + Sync); 7]],
+        deadline: Instant,
+    ) -> Result<Option<Vec<u64>>, Failure> {
+        let statement = self.statement(sql, deadline)?;
+        let client = Arc::clone(&self.client);
+        let (begun, rest) = self.run(deadline, async {
+            // Requests are sent in the order in which their futures are polled first, and up to 30 are polled in their
+            // order.
+            let statements = parameters.iter().map(|values| client.execute(&statement, values));
+            let (begun, counts, ended) = future::join3(
+                client.batch_execute(begin),
+                future::join_all(statements),
+                client.batch_execute("COMMIT"),
+            )
+            .await;
+            let counts: Result<Vec<u64>, _> = counts.into_iter().collect();
+            let rest = match (counts, ended) {
+                (Ok(counts), Ok(())) => Some(counts),
+                // The end of a transaction in which a statement failed takes it back.
+                (Err(error), Ok(())) if error.as_db_error().is_some() => None,
+                (Err(error), _) | (_, Err(error)) => return Err(error),
+            };
+            Ok((begun, rest))
+        })?;
+        // Without a transaction each of the others was one of its own.
+        if let Err(error) = begun {
+            self.discard();
+            return Err(Failure::Lost(io::Error::other(error)));
+        }
+        Ok(rest)
     }
 
     /// Runs several statements without parameters, in a transaction of their own unless they say otherwise.

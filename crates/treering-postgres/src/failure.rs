@@ -21,6 +21,16 @@ impl Failure {
         }
     }
 
+    /// Returns the same failure for another caller.
+    pub(crate) fn copy(&self) -> Self {
+        let copy = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
+        match self {
+            Failure::Lost(error) => Failure::Lost(copy(error)),
+            Failure::Refused(error) => Failure::Refused(copy(error)),
+            Failure::Permanent(error) => Failure::Permanent(copy(error)),
+        }
+    }
+
     /// Returns the failure with another message, made of the old one.
     pub(crate) fn map(self, message: impl FnOnce(&io::Error) -> String) -> Self {
         let change = |error: io::Error| io::Error::new(error.kind(), message(&error));

@@ -1,5 +1,6 @@
 //! The log of one session, as rows.
 
+use crate::appends::Append;
 use crate::cache::Cache;
 use crate::connection::Connection;
 use crate::failure::Failure;
@@ -240,27 +241,33 @@ impl PostgresJournal {
         checkpoint: Option<&Checkpoint>,
         deadline: Instant,
     ) -> Result<bool, Failure> {
-        self.shared.pool.once(&self.space, deadline, |connection| {
-            let id = self.id.as_str();
-            let new_length = length.saturating_add(lines.len() as i64);
-            if lines.len() > MAX_ROW {
-                return transaction(connection, deadline, |connection| {
-                    let end: [&(dyn ToSql + Sync); 5] =
-                        [&&*self.space, &id, &length, &generation, &new_length];
-                    if connection.execute(sql::MOVE, &end, deadline)? == 0 {
-                        return Ok(false);
-                    }
-                    insert(connection, &self.space, id, length, lines, deadline)?;
-                    Ok(true)
-                });
-            }
+        let new_length = length.saturating_add(lines.len() as i64);
+        if lines.len() <= MAX_ROW {
             let checkpoint =
                 checkpoint.map(|checkpoint| rows::stored(generation, new_length, checkpoint));
-            let append: [&(dyn ToSql + Sync); 7] =
-                [&&*self.space, &id, &length, &generation, &lines, &new_length, &checkpoint];
-            let count = connection.execute(sql::APPEND, &append, deadline)?;
-            confirmed(connection)?;
-            Ok(count == 1)
+            let append = Append {
+                space: self.space.to_string(),
+                id: self.id.to_string(),
+                generation,
+                length,
+                new_length,
+                lines: lines.to_vec(),
+                checkpoint,
+                deadline,
+            };
+            return self.shared.appends.send(&self.shared.pool, append);
+        }
+        self.shared.pool.once(&self.space, deadline, |connection| {
+            let id = self.id.as_str();
+            transaction(connection, deadline, |connection| {
+                let end: [&(dyn ToSql + Sync); 5] =
+                    [&&*self.space, &id, &length, &generation, &new_length];
+                if connection.execute(sql::MOVE, &end, deadline)? == 0 {
+                    return Ok(false);
+                }
+                insert(connection, &self.space, id, length, lines, deadline)?;
+                Ok(true)
+            })
         })
     }
 

@@ -18,6 +18,7 @@
 //! not work, because prepared statements and the space belong to a connection.
 
 mod address;
+mod appends;
 mod cache;
 mod check;
 mod connection;

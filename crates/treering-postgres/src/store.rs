@@ -1,6 +1,7 @@
 //! The store: sessions of one space of a database.
 
 use crate::address::Address;
+use crate::appends::Appends;
 use crate::cache::Cache;
 use crate::connection::Connection;
 use crate::facts::{Facts, now};
@@ -125,6 +126,7 @@ impl std::fmt::Debug for PostgresStore {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) pool: Pool,
+    pub(crate) appends: Appends,
     pub(crate) cache: Cache,
     /// For each space the transaction before which all sessions are described, and its instance.
     pub(crate) described: Mutex<HashMap<Arc<str>, (String, i64)>>,
@@ -164,7 +166,7 @@ fn shared(url: &str, options: &PostgresOptions, timeout: Duration) -> Result<Arc
     let address = Address::parse(url).map_err(Error::Storage)?;
     let pool = Pool::new(address, timeout, options.connections);
     let cache = Cache::new(options.cache);
-    Ok(Arc::new(Shared { pool, cache, described: Mutex::default() }))
+    Ok(Arc::new(Shared { pool, appends: Appends::default(), cache, described: Mutex::default() }))
 }
 
 impl PostgresStore {

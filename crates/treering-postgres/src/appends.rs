@@ -1,0 +1,385 @@
+//! Appends that are sent together.
+//!
+//! A few appends at a time are under way by themselves. Those that come meanwhile wait, and the next connection takes
+//! as many of them as it finds, in one transaction and one round trip: the database commits once for all of them. Each
+//! thread that appends does this work itself, there is none in the background: one of the waiting threads *leads*, and
+//! tells the others their results.
+//!
+//! Nothing about a single append changes. If a statement of the transaction fails, nothing of it was carried out, and
+//! every thread sends its append alone.
+
+use crate::connection::Connection;
+use crate::failure::Failure;
+use crate::pool::Pool;
+use crate::rows::confirmed;
+use crate::sql;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio_postgres::types::ToSql;
+
+/// The number of threads that send appends at the same time, each with its own connection.
+const MAX_LEADERS: usize = 4;
+
+/// The most appends of a transaction, and the most bytes of an append that is sent with others.
+const MAX_TOGETHER: usize = 30;
+const MAX_BYTES: usize = 64 * 1024;
+
+/// The begin of a transaction of several appends. A session that another program keeps locked does not hold up the
+/// others for long.
+const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '100ms'";
+
+/// An append to one session: the parameters of its statement.
+#[derive(Debug)]
+pub(crate) struct Append {
+    pub(crate) space: String,
+    pub(crate) id: String,
+    pub(crate) generation: i64,
+    pub(crate) length: i64,
+    pub(crate) new_length: i64,
+    pub(crate) lines: Vec<u8>,
+    pub(crate) checkpoint: Option<String>,
+    pub(crate) deadline: Instant,
+}
+
+impl Append {
+    /// Sends the append by itself. Returns false if the session does not have this length and generation.
+    pub(crate) fn send(&self, pool: &Pool) -> Result<bool, Failure> {
+        pool.once(&self.space, self.deadline, |connection| {
+            let count = connection.execute(sql::APPEND, &self.parameters(), self.deadline)?;
+            confirmed(connection)?;
+            Ok(count == 1)
+        })
+    }
+
+    fn parameters(&self) -> [&(dyn ToSql + Sync); 7] {
+        let Append { space, id, length, generation, lines, new_length, checkpoint, .. } = self;
+        [space, id, length, generation, lines, new_length, checkpoint]
+    }
+}
+
+/// The appends of a store that wait.
+#[derive(Debug, Default)]
+pub(crate) struct Appends {
+    queue: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<Arc<Waiting>>,
+    /// The number of threads that are sending.
+    leaders: usize,
+}
+
+/// An append whose thread waits, or sends.
+#[derive(Debug)]
+struct Waiting {
+    append: Append,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+enum State {
+    /// In the queue, or taken by a leader.
+    Pending,
+    /// Taken out of the queue: its thread leads now.
+    Leads,
+    /// Sent, with this result.
+    Sent(Result<bool, Failure>),
+    /// Not carried out; to be sent without others.
+    SendAlone,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Waiting {
+    fn tell(&self, state: State) {
+        *lock(&self.state) = state;
+        self.changed.notify_one();
+    }
+}
+
+impl Appends {
+    /// Sends an append, with others if there are any. Returns false if the session does not have its length and
+    /// generation.
+    pub(crate) fn send(&self, pool: &Pool, append: Append) -> Result<bool, Failure> {
+        if append.lines.len() > MAX_BYTES {
+            return append.send(pool);
+        }
+        let own = Arc::new(Waiting {
+            append,
+            state: Mutex::new(State::Pending),
+            changed: Condvar::new(),
+        });
+        let mut queue = lock(&self.queue);
+        let leads = queue.leaders < MAX_LEADERS;
+        if leads {
+            queue.leaders += 1;
+        } else {
+            queue.waiting.push_back(Arc::clone(&own));
+        }
+        drop(queue);
+        if leads || self.wait(&own)? {
+            self.lead(pool, &own);
+        }
+        match std::mem::replace(&mut *lock(&own.state), State::Pending) {
+            State::Sent(result) => result,
+            State::SendAlone => own.append.send(pool),
+            State::Pending | State::Leads => Err(unanswered()),
+        }
+    }
+
+    /// Waits until the append was sent, or until its thread is to lead: then returns true.
+    fn wait(&self, own: &Arc<Waiting>) -> Result<bool, Failure> {
+        let mut state = lock(&own.state);
+        loop {
+            match &*state {
+                State::Pending => {}
+                State::Leads => return Ok(true),
+                State::Sent(_) | State::SendAlone => return Ok(false),
+            }
+            let left = own.append.deadline.saturating_duration_since(Instant::now());
+            if !left.is_zero() {
+                let waited = own.changed.wait_timeout(state, left);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                continue;
+            }
+            drop(state);
+            let mut queue = lock(&self.queue);
+            let before = queue.waiting.len();
+            queue.waiting.retain(|waiting| !Arc::ptr_eq(waiting, own));
+            if queue.waiting.len() < before {
+                let why = "the appends before it took too long";
+                return Err(Failure::Refused(io::Error::new(io::ErrorKind::ResourceBusy, why)));
+            }
+            drop(queue);
+            // A leader has it, which has a deadline of its own.
+            state = lock(&own.state);
+            while matches!(&*state, State::Pending) {
+                state = own.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    /// Sends an append and those that wait, tells their threads the results, and lets the next one lead.
+    fn lead(&self, pool: &Pool, own: &Arc<Waiting>) {
+        // Whatever happens, the threads that wait are told.
+        let mut batch = Batch { appends: self, members: vec![Arc::clone(own)] };
+        let mut queue = lock(&self.queue);
+        let mut at = 0;
+        while at < queue.waiting.len() && batch.members.len() < MAX_TOGETHER {
+            match queue.waiting[at].append.space == own.append.space {
+                true => batch.members.extend(queue.waiting.remove(at)),
+                false => at += 1,
+            }
+        }
+        drop(queue);
+        if let [alone] = &*batch.members {
+            let result = alone.append.send(pool);
+            return alone.tell(State::Sent(result));
+        }
+        // All lock sessions in the same order, so that none waits for one that waits for it.
+        batch
+            .members
+            .sort_by(|a, b| (&a.append.id, a.append.length).cmp(&(&b.append.id, b.append.length)));
+        let deadline = own.append.deadline;
+        let sent = pool.once(&own.append.space, deadline, |connection| {
+            let appends = batch.members.iter().map(|member| &member.append);
+            together(connection, &appends.collect::<Vec<_>>(), deadline)
+        });
+        for (number, member) in batch.members.iter().enumerate() {
+            member.tell(match &sent {
+                Ok(Some(results)) => match results.get(number) {
+                    Some(is_done) => State::Sent(Ok(*is_done)),
+                    None => State::Sent(Err(unanswered())),
+                },
+                Ok(None) => State::SendAlone,
+                Err(failure) => State::Sent(Err(failure.copy())),
+            });
+        }
+    }
+}
+
+/// Sends appends in one transaction. Returns whether each was carried out, or `None` if the transaction was taken
+/// back because one of them failed.
+fn together(
+    connection: &mut Connection,
+    appends: &[&Append],
+    deadline: Instant,
+) -> Result<Option<Vec<bool>>, Failure> {
+    let parameters: Vec<_> = appends.iter().map(|append| append.parameters()).collect();
+    let counts = connection.transact(BEGIN, sql::APPEND, &parameters, deadline)?;
+    confirmed(connection)?;
+    Ok(counts.map(|counts| counts.into_iter().map(|count| count == 1).collect()))
+}
+
+/// The appends that a leader sends.
+struct Batch<'a> {
+    appends: &'a Appends,
+    members: Vec<Arc<Waiting>>,
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            for member in &self.members {
+                member.tell(State::Sent(Err(unanswered())));
+            }
+        }
+        let mut queue = lock(&self.appends.queue);
+        match queue.waiting.pop_front() {
+            Some(next) => next.tell(State::Leads),
+            None => queue.leaders -= 1,
+        }
+    }
+}
+
+fn unanswered() -> Failure {
+    let why = "no answer came to an append";
+    Failure::Lost(io::Error::new(io::ErrorKind::ConnectionAborted, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lock;
+    use crate::connection::RawClient;
+    use crate::{PostgresOptions, PostgresStore};
+    use std::collections::HashSet;
+    use std::sync::Arc;
+    use std::sync::mpsc;
+    use std::time::Duration;
+    use treering::SessionId;
+    use treering::storage::{End, Journal, JournalError};
+    use treering::store::Store;
+    use treering_testkit::postgres::Server;
+
+    const LOCK: &str = "SELECT FROM treering.sessions WHERE id = ANY($1) FOR UPDATE";
+
+    struct Setting {
+        server: Server,
+        store: PostgresStore,
+    }
+
+    impl Setting {
+        fn new() -> Option<Self> {
+            let server = Server::start()?;
+            server.create_database("appends");
+            let url = server.url("appends");
+            // None of these calls may give up, however busy the machine is.
+            let options = PostgresOptions::new().timeout(Duration::from_secs(60));
+            PostgresStore::init(&url, &options).unwrap();
+            let store = PostgresStore::connect(&url, &options).unwrap();
+            Some(Setting { server, store })
+        }
+
+        fn session(&self, name: &str) -> Arc<dyn Journal> {
+            self.store.create(&SessionId::new(name).unwrap(), &mut &b"{}\n"[..]).unwrap()
+        }
+
+        /// Locks sessions until the client is dropped.
+        fn locked(&self, names: &[String]) -> RawClient {
+            let mut client = RawClient::connect(&self.server.url("appends")).unwrap();
+            let enter = "SELECT set_config('treering.space', $1, false)";
+            client.execute(enter, &[&&*self.store.space]).unwrap();
+            client.execute("BEGIN", &[]).unwrap();
+            assert_eq!(client.execute(LOCK, &[&names]).unwrap(), names.len() as u64);
+            client
+        }
+
+        fn wait_for(&self, leaders: usize, waiting: usize) {
+            let shared = &self.store.shared;
+            loop {
+                let queue = lock(&shared.appends.queue);
+                if (queue.leaders, queue.waiting.len()) == (leaders, waiting) {
+                    return;
+                }
+                drop(queue);
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Appends to sessions of which others keep the first four locked, so that the others meet. Returns the results of
+    /// all but the sessions that stay locked, in any order.
+    fn append_together(setting: &Setting, stays_locked: &[&str]) -> usize {
+        let names = |kind: &str, count: usize| -> Vec<String> {
+            (0..count).map(|number| format!("{kind}{number}")).collect()
+        };
+        let (first, others) = (names("first", super::MAX_LEADERS), names("other", 12));
+        let journals = |names: &[String]| -> Vec<_> {
+            names.iter().map(|name| setting.session(name)).collect()
+        };
+        let (leading, waiting) = (journals(&first), journals(&others));
+        let before = setting.locked(&first);
+        let locked: Vec<String> = stays_locked.iter().map(|&name| name.to_owned()).collect();
+        let still = setting.locked(&locked);
+        std::thread::scope(|scope| {
+            let (done, results) = mpsc::channel();
+            let append = |journal: &Arc<dyn Journal>| {
+                let (journal, done) = (Arc::clone(journal), done.clone());
+                scope.spawn(move || {
+                    let result = journal.append(&End::from(3), b"{\"a\":1}\n");
+                    done.send(result.is_ok()).unwrap();
+                });
+            };
+            leading.iter().for_each(append);
+            setting.wait_for(super::MAX_LEADERS, 0);
+            waiting.iter().for_each(append);
+            setting.wait_for(super::MAX_LEADERS, others.len());
+            drop(before);
+            let free = first.len() + others.len() - locked.len();
+            let count = results.iter().take(free).filter(|is_ok| *is_ok).count();
+            drop(still);
+            for _ in 0..locked.len() {
+                assert!(results.recv().unwrap());
+            }
+            count
+        })
+    }
+
+    #[test]
+    fn appends_that_wait_are_one_transaction() {
+        let Some(setting) = Setting::new() else { return };
+        assert_eq!(append_together(&setting, &[]), 16);
+        let sql = "SELECT id, changed, length FROM treering.sessions WHERE id LIKE 'other%'";
+        let rows = setting.server.sql("appends", sql);
+        let rows: Vec<Vec<&str>> = rows.lines().map(|row| row.split('|').collect()).collect();
+        assert_eq!(rows.len(), 12, "{rows:?}");
+        let transactions: HashSet<&str> = rows.iter().map(|row| row[1]).collect();
+        assert_eq!(transactions.len(), 1, "{rows:?}");
+        assert!(rows.iter().all(|row| row[2] == "11"), "{rows:?}");
+        setting.wait_for(0, 0);
+    }
+
+    #[test]
+    fn a_locked_session_does_not_hold_up_the_others() {
+        let Some(setting) = Setting::new() else { return };
+        assert_eq!(append_together(&setting, &["other3"]), 15);
+        for name in ["other0", "other3", "other11"] {
+            let journal = setting.store.open(&SessionId::new(name).unwrap()).unwrap();
+            assert_eq!(journal.len().unwrap(), 11, "{name}");
+        }
+        setting.wait_for(0, 0);
+    }
+
+    #[test]
+    fn an_append_at_another_end_is_refused_among_others() {
+        let Some(setting) = Setting::new() else { return };
+        let journals: Vec<_> = (0..16).map(|n| setting.session(&format!("s{n}"))).collect();
+        let moved = std::thread::scope(|scope| {
+            let threads: Vec<_> = journals
+                .iter()
+                .flat_map(|journal| [journal, journal, journal])
+                .map(|journal| scope.spawn(|| journal.append(&End::from(3), b"{\"a\":1}\n")))
+                .collect();
+            let results = threads.into_iter().map(|thread| thread.join().unwrap());
+            results.filter(|result| matches!(result, Err(JournalError::Moved(11)))).count()
+        });
+        assert_eq!(moved, 32, "one of three appends to each session is carried out");
+        setting.wait_for(0, 0);
+    }
+}
