@@ -8,8 +8,8 @@ use super::event::{EventHasher, EventSeed, Key, families};
 use super::events::SessionEvents;
 use super::ledger::earliest;
 use super::read::Usage;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
 /// A session whose events are counted.
 #[derive(Debug, Clone, Copy)]
@@ -69,21 +69,27 @@ pub fn count<'a>(seed: EventSeed, sessions: &[UsageSource<'a>]) -> Vec<CountedEv
     let hasher = EventHasher::new(seed);
     let families = families(sessions.iter().map(|session| (session.id, session.parent)));
     let all = sessions.iter().map(|session| session.events.len()).sum();
-    let mut places: HashMap<Key, usize, foldhash::fast::RandomState> =
-        HashMap::with_capacity_and_hasher(all, foldhash::fast::RandomState::default());
+    // A table of places in `keys`, which takes a third of the memory of a map.
+    let mut places: HashTable<u32> = HashTable::with_capacity(all);
+    let mut keys: Vec<Key> = Vec::with_capacity(all);
     let mut counted: Vec<CountedEvent<'a>> = Vec::with_capacity(all);
     for (at, session) in sessions.iter().enumerate() {
         let family = families.get(session.id).copied().unwrap_or(session.id);
         for event in session.events.iter() {
-            let model = session.events.model(event);
-            match places.entry(hasher.key(event.name, family)) {
+            let model = session.events.model(&event);
+            let key = hasher.key(event.name, family);
+            let is_it = |place: &u32| keys.get(*place as usize) == Some(&key);
+            let hash = |place: &u32| keys.get(*place as usize).map_or(0, |key| *key as u64);
+            // Keys are hashes already.
+            match places.entry(key as u64, is_it, hash) {
                 Entry::Vacant(place) => {
-                    place.insert(counted.len());
+                    place.insert(keys.len() as u32);
+                    keys.push(key);
                     let (time, purpose, usage) = (event.time, event.purpose, event.usage);
                     counted.push(CountedEvent { session: at, time, model, purpose, usage });
                 }
                 Entry::Occupied(place) => {
-                    if let Some(known) = counted.get_mut(*place.get()) {
+                    if let Some(known) = counted.get_mut(*place.get() as usize) {
                         known.usage = known.usage.same_event(event.usage);
                         known.time = earliest(known.time, event.time);
                         known.model = if known.model.is_empty() { model } else { known.model };

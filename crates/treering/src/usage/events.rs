@@ -15,7 +15,10 @@ use std::collections::hash_map::Entry;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionEvents {
     models: Vec<Box<str>>,
-    events: Vec<SessionEvent>,
+    /// The number of events.
+    count: usize,
+    /// The events as they are written: a sixth of the memory that they take one by one.
+    encoded: Vec<u8>,
 }
 
 /// One request to a model.
@@ -30,33 +33,41 @@ pub(super) struct SessionEvent {
 }
 
 impl SessionEvents {
+    fn new(models: Vec<Box<str>>, events: &[SessionEvent]) -> Self {
+        let mut encoded = Vec::with_capacity(events.len() * USUAL_BYTES);
+        let mut before = 0;
+        events.iter().for_each(|event| event.write(&mut before, &mut encoded));
+        SessionEvents { models, count: events.len(), encoded }
+    }
+
     /// Returns the sum of the events.
     pub fn usage(&self) -> Usage {
-        self.events.iter().map(|event| event.usage).sum()
+        self.iter().map(|event| event.usage).sum()
     }
 
     /// Returns the sum of the events, with costs from a list of prices where the session states none.
     pub fn priced(&self, prices: &dyn super::PriceList) -> Usage {
-        let priced = |event: &SessionEvent| {
+        let priced = |event: SessionEvent| {
             let cost = (event.usage.unpriced > 0)
-                .then(|| prices.cost(self.model(event), event.time, &event.usage));
+                .then(|| prices.cost(self.model(&event), event.time, &event.usage));
             event.usage.priced(cost.flatten())
         };
-        self.events.iter().map(priced).sum()
+        self.iter().map(priced).sum()
     }
 
     /// Returns the number of events.
     pub fn len(&self) -> usize {
-        self.events.len()
+        self.count
     }
 
     /// Returns whether there are no events.
     pub fn is_empty(&self) -> bool {
-        self.events.is_empty()
+        self.count == 0
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &SessionEvent> {
-        self.events.iter()
+    pub(super) fn iter(&self) -> impl Iterator<Item = SessionEvent> {
+        let (mut rest, mut before) = (&*self.encoded, 0);
+        std::iter::from_fn(move || SessionEvent::read(&mut before, &mut rest))
     }
 
     /// Returns the model of an event; empty if nothing names it.
@@ -71,43 +82,7 @@ impl SessionEvents {
             put_number(out, model.len() as u128);
             out.extend_from_slice(model.as_bytes());
         }
-        let mut before = 0;
-        for event in &self.events {
-            let SessionEvent { name, time, model, purpose, usage } = event;
-            let purpose = PURPOSES.iter().position(|known| known == purpose).unwrap_or(0) as u8;
-            let flags = [
-                name.is_in_family,
-                time.is_some(),
-                *model != NO_NAME,
-                usage.unpriced > 0,
-                usage.cache_write_1h > 0,
-                usage.cost > Cost::default(),
-            ];
-            let flags = flags.iter().enumerate().map(|(at, set)| u8::from(*set) << at);
-            out.push(flags.sum::<u8>() | purpose << 6);
-            out.extend_from_slice(&name.hash.to_le_bytes());
-            if let Some(time) = time {
-                // Times mostly grow a little, so that their differences are short.
-                let step = time.wrapping_sub(before);
-                put_number(
-                    out,
-                    u128::from((step.cast_unsigned() << 1) ^ (step >> 63).cast_unsigned()),
-                );
-                before = *time;
-            }
-            if *model != NO_NAME {
-                put_number(out, u128::from(*model));
-            }
-            for tokens in [usage.input, usage.output, usage.cache_read, usage.cache_write] {
-                put_number(out, u128::from(tokens));
-            }
-            if usage.cache_write_1h > 0 {
-                put_number(out, u128::from(usage.cache_write_1h));
-            }
-            if usage.cost > Cost::default() {
-                put_number(out, usage.cost.picodollars());
-            }
-        }
+        out.extend_from_slice(&self.encoded);
     }
 
     /// Reads events that were [written](Self::write); `None` if these bytes are something else.
@@ -121,52 +96,103 @@ impl SessionEvents {
             models.push(std::str::from_utf8(model).ok()?.into());
             *input = rest;
         }
-        let mut events = Vec::with_capacity(input.len() / 32);
-        let mut before = 0_i64;
-        while let Some((&flags, rest)) = input.split_first() {
-            let (hash, rest) = rest.split_first_chunk()?;
-            *input = rest;
-            let has = |flag: u8| flags & 1 << flag != 0;
-            let name = EventName { hash: u128::from_le_bytes(*hash), is_in_family: has(0) };
-            let mut next = || number(input).and_then(|number| u64::try_from(number).ok());
-            let time = match has(1) {
-                true => {
-                    let step = next()?;
-                    let step = (step >> 1).cast_signed() ^ -(step & 1).cast_signed();
-                    before = before.wrapping_add(step);
-                    Some(before)
-                }
-                false => None,
-            };
-            let model = match has(2) {
-                true => u32::try_from(next()?).ok().filter(|at| (*at as usize) < models.len())?,
-                false => NO_NAME,
-            };
-            let mut usage = Usage {
-                requests: 1,
-                unpriced: u64::from(has(3)),
-                input: next()?,
-                output: next()?,
-                cache_read: next()?,
-                cache_write: next()?,
-                ..Usage::default()
-            };
-            if has(4) {
-                usage.cache_write_1h = next()?;
+        let encoded = input.to_vec();
+        let (mut count, mut before) = (0, 0);
+        while !input.is_empty() {
+            let event = SessionEvent::read(&mut before, input)?;
+            if event.model != NO_NAME && event.model as usize >= models.len() {
+                return None;
             }
-            if has(5) {
-                usage.cost = Cost::from_picodollars(number(input)?);
-            }
-            let purpose = *PURPOSES.get(usize::from(flags >> 6))?;
-            events.push(SessionEvent { name, time, model, purpose, usage });
+            count += 1;
         }
-        Some(SessionEvents { models, events })
+        Some(SessionEvents { models, count, encoded })
+    }
+}
+
+impl SessionEvent {
+    /// Appends the event to `out`. `before` is the time of the event before it.
+    fn write(&self, before: &mut i64, out: &mut Vec<u8>) {
+        let SessionEvent { name, time, model, purpose, usage } = self;
+        let purpose = PURPOSES.iter().position(|known| known == purpose).unwrap_or(0) as u8;
+        let flags = [
+            name.is_in_family,
+            time.is_some(),
+            *model != NO_NAME,
+            usage.unpriced > 0,
+            usage.cache_write_1h > 0,
+            usage.cost > Cost::default(),
+        ];
+        let flags = flags.iter().enumerate().map(|(at, set)| u8::from(*set) << at);
+        out.push(flags.sum::<u8>() | purpose << 6);
+        out.extend_from_slice(&name.hash.to_le_bytes());
+        if let Some(time) = time {
+            // Times mostly grow a little, so that their differences are short.
+            let step = time.wrapping_sub(*before);
+            let step = (step.cast_unsigned() << 1) ^ (step >> 63).cast_unsigned();
+            put_number(out, u128::from(step));
+            *before = *time;
+        }
+        if *model != NO_NAME {
+            put_number(out, u128::from(*model));
+        }
+        for tokens in [usage.input, usage.output, usage.cache_read, usage.cache_write] {
+            put_number(out, u128::from(tokens));
+        }
+        if usage.cache_write_1h > 0 {
+            put_number(out, u128::from(usage.cache_write_1h));
+        }
+        if usage.cost > Cost::default() {
+            put_number(out, usage.cost.picodollars());
+        }
+    }
+
+    /// Takes an event from the start of some bytes; `None` if they are something else.
+    fn read(before: &mut i64, input: &mut &[u8]) -> Option<Self> {
+        let (&flags, rest) = input.split_first()?;
+        let (hash, rest) = rest.split_first_chunk()?;
+        *input = rest;
+        let has = |flag: u8| flags & 1 << flag != 0;
+        let name = EventName { hash: u128::from_le_bytes(*hash), is_in_family: has(0) };
+        let mut next = || small_number(input);
+        let time = match has(1) {
+            true => {
+                let step = next()?;
+                let step = (step >> 1).cast_signed() ^ -(step & 1).cast_signed();
+                *before = before.wrapping_add(step);
+                Some(*before)
+            }
+            false => None,
+        };
+        let model = match has(2) {
+            true => u32::try_from(next()?).ok().filter(|model| *model != NO_NAME)?,
+            false => NO_NAME,
+        };
+        let mut usage = Usage {
+            requests: 1,
+            unpriced: u64::from(has(3)),
+            input: next()?,
+            output: next()?,
+            cache_read: next()?,
+            cache_write: next()?,
+            ..Usage::default()
+        };
+        if has(4) {
+            usage.cache_write_1h = next()?;
+        }
+        if has(5) {
+            usage.cost = Cost::from_picodollars(number(input)?);
+        }
+        let purpose = *PURPOSES.get(usize::from(flags >> 6))?;
+        Some(SessionEvent { name, time, model, purpose, usage })
     }
 }
 
 /// The purposes by the numbers that stand for them in bytes.
 const PURPOSES: [Purpose; 4] =
     [Purpose::Answer, Purpose::Compaction, Purpose::BranchSummary, Purpose::Other];
+
+/// The usual number of bytes of an event.
+const USUAL_BYTES: usize = 32;
 
 /// Appends a number, seven bits a byte, the lowest first.
 fn put_number(out: &mut Vec<u8>, mut number: u128) {
@@ -175,6 +201,21 @@ fn put_number(out: &mut Vec<u8>, mut number: u128) {
         number >>= 7;
     }
     out.push(number as u8);
+}
+
+/// Takes a number that fits into 64 bits from the start of some bytes. Most have one byte or two.
+fn small_number(bytes: &mut &[u8]) -> Option<u64> {
+    match **bytes {
+        [low @ 0..0x80, ref rest @ ..] => {
+            *bytes = rest;
+            Some(u64::from(low))
+        }
+        [low, high @ 0..0x80, ref rest @ ..] => {
+            *bytes = rest;
+            Some(u64::from(low & 0x7F) | u64::from(high) << 7)
+        }
+        _ => number(bytes).and_then(|number| u64::try_from(number).ok()),
+    }
 }
 
 /// Takes a number from the start of some bytes.
@@ -222,7 +263,7 @@ impl Collector {
 
     /// Returns the events.
     pub(super) fn finish(self, names: &Names) -> SessionEvents {
-        SessionEvents { models: names.all(), events: self.events }
+        SessionEvents::new(names.all(), &self.events)
     }
 }
 
@@ -263,7 +304,9 @@ mod tests {
         #[test]
         fn events_read_back_as_they_were_written(events in prop::collection::vec(event(), 0..20)) {
             let models = ["a/b", "", "é"].map(Box::from).to_vec();
-            let all = SessionEvents { models, events };
+            let all = SessionEvents::new(models, &events);
+            prop_assert_eq!(all.len(), events.len());
+            prop_assert_eq!(&all.iter().collect::<Vec<_>>(), &events);
             let mut bytes = Vec::new();
             all.write(&mut bytes);
             prop_assert_eq!(SessionEvents::read(&bytes), Some(all));
