@@ -60,7 +60,7 @@ pub struct CountedEvent<'a> {
 ///
 /// let seed = EventSeed::random();
 /// let events = [session.usage_events(seed)?, fork.usage_events(seed)?];
-/// let sources = events.each_ref().map(|events| UsageSource { id: "", parent: None, events });
+/// let sources = events.each_ref().map(|events| UsageSource::new("", None, events));
 /// let counted = count(seed, &sources);
 /// assert_eq!((counted.len(), counted[0].session, counted[0].usage.output), (1, 0, 5));
 /// # Ok::<(), treering::Error>(())

@@ -126,7 +126,7 @@ impl Session {
     /// let seed = EventSeed::random();
     /// let events = session.usage_events(seed)?;
     /// assert_eq!(events.usage(), session.stats()?.usage);
-    /// let source = UsageSource { id: "a", parent: None, events: &events };
+    /// let source = UsageSource::new("a", None, &events);
     /// assert!(count(seed, &[source]).is_empty());
     /// # Ok::<(), treering::Error>(())
     /// ```
