@@ -96,6 +96,8 @@ def main():
     lines = ["sh", "-c", f"find {home}/.claude/projects -name '*.jsonl' -print0 | xargs -0 -n 5000 wc -l"]
     # The program itself, without the script of Node that starts it.
     native = next(base.glob("ccusage-20.0.24/node_modules/@ccusage/*/bin/ccusage"))
+    # Its script makes it executable when it is first started.
+    native.chmod(0o755)
     ccusage = {
         "18": [str(base / "ccusage-18.0.11/node_modules/.bin/ccusage"), "daily", "--json", "--offline"],
         "20": [str(native), "claude", "daily", "--json", "--offline"],
