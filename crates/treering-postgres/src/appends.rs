@@ -92,6 +92,16 @@ enum State {
     SendAlone,
 }
 
+/// The reason why a thread waits no longer.
+enum Turn {
+    /// Its append was sent by another thread, or is to be sent alone.
+    Told,
+    /// It leads.
+    Leads,
+    /// Its deadline passed before any thread took its append.
+    TooLate,
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -123,8 +133,18 @@ impl Appends {
             queue.waiting.push_back(Arc::clone(&own));
         }
         drop(queue);
-        if leads || self.wait(&own)? {
+        if leads {
             self.lead(pool, &own);
+        } else {
+            match self.wait(&own) {
+                Turn::Told => {}
+                Turn::Leads => self.lead(pool, &own),
+                Turn::TooLate => {
+                    let why = format!("{}: the appends before it took too long", pool.name());
+                    let error = io::Error::new(io::ErrorKind::ResourceBusy, why);
+                    return Err(Failure::Refused(error));
+                }
+            }
         }
         match std::mem::replace(&mut *lock(&own.state), State::Pending) {
             State::Sent(result) => result,
@@ -133,16 +153,22 @@ impl Appends {
         }
     }
 
-    /// Waits until the append was sent, or until its thread is to lead: then returns true.
-    fn wait(&self, own: &Arc<Waiting>) -> Result<bool, Failure> {
+    /// Waits until the append was sent, until its thread is to lead, or until its deadline.
+    fn wait(&self, own: &Arc<Waiting>) -> Turn {
         let mut state = lock(&own.state);
         loop {
+            let left = own.append.deadline.saturating_duration_since(Instant::now());
             match &*state {
                 State::Pending => {}
-                State::Leads => return Ok(true),
-                State::Sent(_) | State::SendAlone => return Ok(false),
+                // The others have time left, perhaps: one of them leads.
+                State::Leads if left.is_zero() => {
+                    drop(state);
+                    self.hand_over();
+                    return Turn::TooLate;
+                }
+                State::Leads => return Turn::Leads,
+                State::Sent(_) | State::SendAlone => return Turn::Told,
             }
-            let left = own.append.deadline.saturating_duration_since(Instant::now());
             if !left.is_zero() {
                 let waited = own.changed.wait_timeout(state, left);
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -153,8 +179,7 @@ impl Appends {
             let before = queue.waiting.len();
             queue.waiting.retain(|waiting| !Arc::ptr_eq(waiting, own));
             if queue.waiting.len() < before {
-                let why = "the appends before it took too long";
-                return Err(Failure::Refused(io::Error::new(io::ErrorKind::ResourceBusy, why)));
+                return Turn::TooLate;
             }
             drop(queue);
             // A leader has it, which has a deadline of its own.
@@ -162,6 +187,15 @@ impl Appends {
             while matches!(&*state, State::Pending) {
                 state = own.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
+        }
+    }
+
+    /// Lets the next thread that waits lead.
+    fn hand_over(&self) {
+        let mut queue = lock(&self.queue);
+        match queue.waiting.pop_front() {
+            Some(next) => next.tell(State::Leads),
+            None => queue.leaders -= 1,
         }
     }
 
@@ -230,11 +264,7 @@ impl Drop for Batch<'_> {
                 member.tell(State::Sent(Err(unanswered())));
             }
         }
-        let mut queue = lock(&self.appends.queue);
-        match queue.waiting.pop_front() {
-            Some(next) => next.tell(State::Leads),
-            None => queue.leaders -= 1,
-        }
+        self.appends.hand_over();
     }
 }
 
@@ -364,6 +394,37 @@ mod tests {
             assert_eq!(journal.len().unwrap(), 11, "{name}");
         }
         setting.wait_for(0, 0);
+    }
+
+    #[test]
+    fn a_thread_that_leads_too_late_lets_another_lead() {
+        let Some(setting) = Setting::new() else { return };
+        let appends = &setting.store.shared.appends;
+        lock(&appends.queue).leaders = super::MAX_LEADERS;
+        let late = Arc::new(super::Waiting {
+            append: super::Append {
+                space: String::new(),
+                id: "late".into(),
+                generation: 0,
+                length: 0,
+                new_length: 0,
+                lines: Vec::new(),
+                checkpoint: None,
+                deadline: std::time::Instant::now(),
+            },
+            state: std::sync::Mutex::new(super::State::Pending),
+            changed: std::sync::Condvar::new(),
+        });
+        lock(&appends.queue).waiting.push_back(Arc::clone(&late));
+        let journal = setting.session("patient");
+        std::thread::scope(|scope| {
+            let patient = scope.spawn(|| journal.append(&End::from(3), b"{\"a\":1}\n"));
+            setting.wait_for(super::MAX_LEADERS, 2);
+            appends.hand_over();
+            assert!(matches!(appends.wait(&late), super::Turn::TooLate));
+            assert!(patient.join().unwrap().is_ok());
+        });
+        setting.wait_for(super::MAX_LEADERS - 1, 0);
     }
 
     #[test]
