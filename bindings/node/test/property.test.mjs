@@ -44,7 +44,8 @@ function apply(manager, model, { kind, text, target = 0 }) {
     case "assistant": id = manager.appendMessage(assistant(text)); break;
     case "custom": id = manager.appendCustomMessageEntry("test", text, true, { text }); break;
     case "name": id = manager.appendSessionInfo(text); break;
-    case "model": id = manager.appendModelChange("acme", text); break;
+    // The name of a model is a text in Rust, which has no half of a surrogate pair.
+    case "model": id = manager.appendModelChange("acme", text.toWellFormed()); break;
     case "thinking": id = manager.appendThinkingLevelChange("high"); break;
     case "reset":
       manager.resetLeaf();
