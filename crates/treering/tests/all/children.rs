@@ -12,7 +12,7 @@ const SEED: &str = "TREERING_CHILD_SEED";
 const COUNT: &str = "TREERING_CHILD_COUNT";
 
 /// The task of a child process.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Appends to a session, telling the id of each entry once it is written.
     Append,
@@ -20,6 +20,15 @@ pub(crate) enum Role {
     Create,
     /// Appends one entry to a session of an old version.
     Upgrade,
+}
+
+impl Role {
+    const ALL: [Role; 3] = [Role::Append, Role::Create, Role::Upgrade];
+
+    /// Returns the role of this name, which is that of its variant.
+    fn named(name: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| format!("{role:?}") == name)
+    }
 }
 
 /// A child that waits for [`Running::go`].
@@ -31,7 +40,7 @@ pub(crate) struct Running {
 /// Starts a child and waits until it is ready. `seed` decides what it writes, `count` how much.
 pub(crate) fn start(role: Role, file: &Path, seed: u64, count: usize) -> Running {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["children::child", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        .args(["children::child", "--exact", "--nocapture", "--test-threads=1"])
         .env(ROLE, format!("{role:?}"))
         .env(FILE, file)
         .env(SEED, seed.to_string())
@@ -75,19 +84,24 @@ impl Running {
     }
 }
 
+/// The task of a process that [`start`] began. Without one, the names of the roles are checked, by which a child finds
+/// its task.
 #[test]
-#[ignore = "runs only as a child of other tests"]
 fn child() {
+    let Ok(role) = std::env::var(ROLE) else {
+        for role in Role::ALL {
+            assert_eq!(Role::named(&format!("{role:?}")), Some(role));
+        }
+        return;
+    };
     let variable = |name: &str| std::env::var(name).unwrap();
-    let role = variable(ROLE);
     let file = variable(FILE);
     let seed = variable(SEED).parse().unwrap();
     let count: usize = variable(COUNT).parse().unwrap();
-    match role.as_str() {
-        "Append" => append(Path::new(&file), seed, count),
-        "Create" => create(Path::new(&file), seed),
-        "Upgrade" => upgrade(Path::new(&file)),
-        other => panic!("no role {other}"),
+    match Role::named(&role).unwrap() {
+        Role::Append => append(Path::new(&file), seed, count),
+        Role::Create => create(Path::new(&file), seed),
+        Role::Upgrade => upgrade(Path::new(&file)),
     }
 }
 
