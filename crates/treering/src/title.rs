@@ -45,9 +45,7 @@ pub(crate) fn is_unused(view: &Snapshot) -> Result<bool> {
     }
     let mut bodies = Bodies::few();
     let body = bodies.whole(view, row)?;
-    let message = body.as_deref().and_then(|body| json::get(body, "message"));
-    let content = message.and_then(|message| json::get(message, "content"));
-    Ok(content.is_none_or(|content| aside::said(content).is_empty()))
+    Ok(content(body.as_deref()).is_none_or(|content| aside::said(content).is_empty()))
 }
 
 /// Returns the first thing that the user said; empty if the user said nothing.
@@ -64,10 +62,7 @@ pub(crate) fn first_message(view: &Snapshot) -> Result<String> {
             continue;
         }
         let body = bodies.whole(view, row)?;
-        let message = body.as_deref().and_then(|body| json::get(body, "message"));
-        let Some(content) = message.and_then(|message| json::get(message, "content")) else {
-            continue;
-        };
+        let Some(content) = content(body.as_deref()) else { continue };
         let said = if is_aside { String::new() } else { aside::said(content) };
         if !said.is_empty() {
             return Ok(said);
@@ -81,6 +76,11 @@ pub(crate) fn first_message(view: &Snapshot) -> Result<String> {
         first_text = first_text.or_else(|| Some(text()).filter(|text| !text.is_empty()));
     }
     Ok(first_text.unwrap_or_default())
+}
+
+/// Returns the content of the message in a body.
+fn content(body: Option<&[u8]>) -> Option<&[u8]> {
+    json::get(json::get(body?, "message")?, "content")
 }
 
 fn is_aside(view: &Snapshot, bodies: &mut Bodies, row: Row) -> Result<bool> {
