@@ -1,14 +1,14 @@
 //! Appends that are sent together.
 //!
-//! A few appends at a time are under way by themselves. Those that come meanwhile wait, and the next connection takes
-//! as many of them as it finds, in one transaction and one round trip: the database commits once for all of them. Each
-//! thread that appends does this work itself, there is none in the background: one of the waiting threads *leads*, and
-//! tells the others their results.
+//! Up to [`MAX_LEADERS`] threads send appends at the same time. Threads that append meanwhile wait in a queue. When a
+//! connection is free, the first of them *leads*: it sends its own append and those of the others in the queue in one
+//! transaction and one round trip, and tells the others their results. The database commits once for all of them. No
+//! thread runs in the background.
 //!
 //! Nothing about a single append changes. If a statement of the transaction fails, nothing of it was carried out, and
 //! every thread sends its append alone.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, MAX_TOGETHER};
 use crate::failure::Failure;
 use crate::pool::Pool;
 use crate::rows::confirmed;
@@ -22,8 +22,7 @@ use tokio_postgres::types::ToSql;
 /// The number of threads that send appends at the same time, each with its own connection.
 const MAX_LEADERS: usize = 4;
 
-/// The most appends of a transaction, and the most bytes of an append that is sent with others.
-const MAX_TOGETHER: usize = 30;
+/// The most bytes of an append that is sent with others.
 const MAX_BYTES: usize = 64 * 1024;
 
 /// The begin of a transaction of several appends. A session that another program keeps locked does not hold up the
@@ -246,7 +245,7 @@ fn together(
     deadline: Instant,
 ) -> Result<Option<Vec<bool>>, Failure> {
     let parameters: Vec<_> = appends.iter().map(|append| append.parameters()).collect();
-    let counts = connection.transact(BEGIN, sql::APPEND, &parameters, deadline)?;
+    let counts = connection.execute_together(BEGIN, sql::APPEND, &parameters, deadline)?;
     confirmed(connection)?;
     Ok(counts.map(|counts| counts.into_iter().map(|count| count == 1).collect()))
 }

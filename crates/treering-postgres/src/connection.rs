@@ -38,6 +38,10 @@ const SET_UP: &str = "SELECT current_setting('transaction_read_only') = 'on',
   CASE WHEN current_setting('server_version_num')::int >= 140000
     THEN set_config('client_connection_check_interval', '1000', false) END";
 
+/// The most statements of [`Connection::execute_together`]. `join_all` polls this many futures in their order; more are
+/// polled in the order in which they wake.
+pub(crate) const MAX_TOGETHER: usize = 30;
+
 /// Number of requests that were answered, over all connections of a pool.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
@@ -233,11 +237,12 @@ impl Connection {
         self.run(deadline, client.execute(&statement, parameters))
     }
 
-    /// Runs a statement several times in one transaction and one round trip, each time with other parameters. Returns
-    /// the number of rows that each changed, or `None` if one failed and the transaction was taken back.
+    /// Runs a statement up to [`MAX_TOGETHER`] times in one transaction and one round trip, each time with other
+    /// parameters. Returns the number of rows that each changed, or `None` if one failed and the transaction was taken
+    /// back.
     ///
     /// `begin` opens the transaction.
-    pub(crate) fn transact(
+    pub(crate) fn execute_together(
         &mut self,
         begin: &str,
         sql: &'static str,
@@ -247,8 +252,7 @@ impl Connection {
         let statement = self.statement(sql, deadline)?;
         let client = Arc::clone(&self.client);
         let (begun, rest) = self.run(deadline, async {
-            // Requests are sent in the order in which their futures are polled first, and up to 30 are polled in their
-            // order.
+            // Requests are sent in the order in which their futures are polled first.
             let statements = parameters.iter().map(|values| client.execute(&statement, values));
             let (begun, counts, ended) = future::join3(
                 client.batch_execute(begin),
