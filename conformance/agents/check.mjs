@@ -31,6 +31,8 @@ const AGENTS = {
       mkdirSync(join(home, '.gemini'), { recursive: true });
       writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } } }));
     },
+    // Files are named by the minute, and one in which nothing is said is left behind if the session goes on in another minute.
+    between: ({ path }) => renameSync(path, path.replace(/session-.{16}/, 'session-2026-01-01T00-00')),
     command: (prompt, id) => [process.execPath, join(packageOf('gemini'), 'bundle/gemini.js'), '-m', 'gemini-2.5-pro', '--skip-trust', '--yolo', ...(id ? ['--resume', id] : []), '-p', prompt],
     tokens: 4 * 1080,
   },
@@ -67,7 +69,7 @@ async function run(agent) {
   const home = realpathSync(mkdtempSync(join(tmpdir(), `treering-${agent}-`)));
   const project = join(home, 'project');
   mkdirSync(project);
-  const { env, prepare, command, tokens, title } = AGENTS[agent];
+  const { env, prepare, between, command, tokens, title } = AGENTS[agent];
   prepare?.(home);
   const environment = { PATH: process.env.PATH, HOME: home, TERM: 'xterm-256color', ...env };
   const start = async ([program, ...words]) => {
@@ -82,8 +84,7 @@ async function run(agent) {
     (await treeringSays('ls', '--all', '--json')).split('\n').filter(Boolean).map((line) => JSON.parse(line));
   const [first] = await list();
   if (!first) return failures.push(`${agent}: no session was found`);
-  // Gemini CLI names files by the minute and leaves an empty one behind if it goes on in another minute.
-  if (agent === 'gemini') renameSync(first.path, first.path.replace(/session-.{16}/, 'session-2026-01-01T00-00'));
+  between?.(first);
   await start(command('And again?', first.id));
   const sessions = await list();
   check(agent, 'the number of sessions', sessions.length, 1);
