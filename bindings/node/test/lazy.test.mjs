@@ -100,6 +100,40 @@ test("the end of a file, whatever it looks like, says what the whole says", asyn
   });
 });
 
+test("an entry whose parents lead back to it through a hidden record is a root", async () => {
+  await withDirectory((dir) => {
+    const path = join(dir, "s.jsonl");
+    const start = readFileSync(long(path));
+    const message = (id, parentId) => ({ type: "message", id, parentId, message: user(id) });
+    const leaf = (id, parentId) => ({ type: "leaf", id, parentId, targetId: "absent" });
+    const rings = [
+      { lines: [message("x1", "hidden"), leaf("hidden", "x1")], parents: { x1: null } },
+      { lines: [message("x1", "hidden"), leaf("hidden", "above"), leaf("above", "x1")], parents: { x1: null } },
+      { lines: [message("x1", "hidden"), message("x2", "x1"), leaf("hidden", "x2")], parents: { x1: null, x2: "x1" } },
+      // The ring is cut at the hidden record, which stands first.
+      { lines: [leaf("hidden", "x2"), message("x1", "hidden"), message("x2", "x1")], parents: { x1: null, x2: "x1" } },
+      // No ring: an entry of the talk became a hidden record, and what follows hangs on the one before it.
+      { lines: [leaf("e60", "e59"), message("x1", "e60")], parents: { x1: "e59", e61: "e59" } },
+      { lines: [leaf("hidden", null), message("x1", "hidden")], parents: { x1: null } },
+    ];
+    for (const { lines, parents } of rings) {
+      writeFileSync(path, start);
+      appendFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+      const ids = Object.keys(parents);
+      for (const first of ["contextEntries", "entries", "branch", "leafEntry"]) {
+        agree(path, [first, "contextEntries", "branch", "entries", "count"]);
+        const manager = SessionManager.open(path);
+        QUESTIONS[first](manager);
+        assert.deepEqual(Object.fromEntries(ids.map((id) => [id, manager.getEntry(id).parentId])), parents, `${first}: ${JSON.stringify(lines)}`);
+        assert.deepEqual(manager.getEntries().filter(({ type }) => type === "leaf"), []);
+        assert.equal(manager.getEntryCount(), manager.getEntries().length);
+        const branch = manager.getBranch();
+        assert.equal(new Set(branch).size, branch.length);
+      }
+    }
+  });
+});
+
 test("what others write between opening and reading is not there until it is asked for", async () => {
   await withDirectory((dir) => {
     for (const first of ["context", "entries", "leaf"]) {

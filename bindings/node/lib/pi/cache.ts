@@ -10,8 +10,15 @@ import type { SessionEntry, SessionTreeNode } from "./types.js";
 const PIECE = 256 << 10;
 const MOST_PIECES = 512;
 
-interface Batch {
+/** Entries from the library. */
+export interface Batch {
   entries: SessionEntry[];
+  /** The entries that name a hidden record as their parent, and the parents that they get in its place. */
+  parents?: [string, string | null][];
+}
+
+/** Entries of which there may be more. */
+interface Piece extends Batch {
   last: string | null;
 }
 
@@ -21,27 +28,25 @@ export type Labels = Map<string, { label: string; timestamp: string }>;
 /**
  * The entries that were asked for. All of them are loaded when something needs all; a context or a path loads its own.
  *
- * With `hidesLeaves`, the records of where the leaf was moved are in no list, and what hangs on one of them hangs on
- * the entry above it.
+ * With `hidesMoves`, the records of where the leaf was moved are in no list, and an entry that hangs on one of them
+ * hangs on the nearest entry above it, or is a root. The library says which entry that is.
  */
 export class EntryCache {
   readonly #native: NativeSession;
   readonly #byId = new Map<string, SessionEntry>();
-  readonly #hidesLeaves: boolean;
-  /** Whether entries are in the shape of the session's agent. */
-  readonly #record: boolean;
-  /** The entry above each record of where the leaf was moved, once all are known. */
-  #above: Map<string, string | null> | undefined;
+  /** The form in which the library gives entries; with `record` in the shape of the session's agent. */
+  readonly form: { hidesMoves: boolean; record: boolean };
+  /** The number of hidden records, and of how many entries of the native session; unknown at first. */
+  #hidden = { count: 0, of: -1 };
   #all: SessionEntry[] | undefined;
   #rows = new Map<string, number>();
   #parents: number[] = [];
   /** The number of entries that the native session had when all of them were loaded or appended here. */
   #count = -1;
 
-  constructor(native: NativeSession, hidesLeaves: boolean, record = false) {
+  constructor(native: NativeSession, hidesMoves: boolean, record = false) {
     this.#native = native;
-    this.#hidesLeaves = hidesLeaves;
-    this.#record = record;
+    this.form = { hidesMoves, record };
   }
 
   /** Whether no entry was parsed yet. */
@@ -49,19 +54,28 @@ export class EntryCache {
     return this.#byId.size === 0;
   }
 
-  /** Keeps entries that were parsed elsewhere, and returns them. `moves` are the records among them and their parents. */
-  keepAll(entries: SessionEntry[], moves: [string, string | null][]): SessionEntry[] {
-    if (!this.#hidesLeaves || moves.length === 0) {
-      for (const entry of entries) this.#byId.set(entry.id, entry);
-      return entries;
+  /** Keeps entries, and returns them. The same entry is always the same object: one that is there already stays. */
+  keepAll({ entries, parents }: Batch): SessionEntry[] {
+    const isFirst = this.isEmpty;
+    const above = parents?.length ? new Map(parents) : undefined;
+    for (let index = 0; index < entries.length; index++) {
+      const entry = entries[index]!;
+      const kept = isFirst ? undefined : this.#byId.get(entry.id);
+      if (kept) {
+        entries[index] = kept;
+        continue;
+      }
+      const parent = above?.get(entry.id);
+      if (parent !== undefined) entry.parentId = parent;
+      this.#byId.set(entry.id, entry);
     }
-    const hidden = new Map(moves);
-    return entries.filter((entry) => !hidden.has(entry.id)).map((entry) => this.#keep(entry, hidden));
+    return entries;
   }
 
   /** Adds an entry that was appended just now. */
   add(entry: SessionEntry): void {
     this.#byId.set(entry.id, entry);
+    if (this.#hidden.of >= 0 && this.#native.entryCount === this.#hidden.of + 1) this.#hidden.of++;
     if (!this.#all) return;
     // More than one new entry means that others wrote as well, and where they stand is not known here.
     if (this.#native.entryCount !== this.#count + 1) return this.forget();
@@ -72,12 +86,10 @@ export class EntryCache {
   /** Forgets the order of entries, after others than `add` appended some. */
   forget(): void {
     this.#all = undefined;
-    this.#above = undefined;
   }
 
   /** Forgets the order of entries after a record was written that no list shows. */
   noteHidden(): void {
-    this.#above = undefined;
     if (this.#all && this.#native.entryCount === this.#count + 1) this.#count++;
     else this.#all = undefined;
   }
@@ -94,9 +106,7 @@ export class EntryCache {
   some(ids: string[]): SessionEntry[] {
     const missing = ids.filter((id) => !this.#byId.has(id));
     if (missing.length > 0) {
-      const entries = callSession<SessionEntry[]>(this.#native, "someEntries", { ids: missing, record: this.#record });
-      const hidden = this.#hiddenAmong(entries);
-      for (const entry of entries) if (!hidden.has(entry.id)) this.#keep(entry, hidden);
+      this.keepAll(callSession<Batch>(this.#native, "someEntries", { ids: missing, ...this.form }));
     }
     return ids.flatMap((id) => this.#byId.get(id) ?? []);
   }
@@ -107,15 +117,13 @@ export class EntryCache {
     this.#all = [];
     this.#rows = new Map();
     this.#parents = [];
-    this.#above = undefined;
-    const hidden = this.#hidden();
     const { logLength } = callSession<{ logLength: number }>(this.#native, "facts");
     const size = Math.max(PIECE, Math.ceil(logLength / MOST_PIECES));
     for (let after: string | null = null; ; ) {
-      const batch: Batch = callSession<Batch>(this.#native, "entriesAhead", { after: after ?? undefined, size, record: this.#record });
-      for (const entry of batch.entries) if (!hidden.has(entry.id)) this.#push(this.#keep(entry, hidden));
-      if (batch.last === null) break;
-      after = batch.last;
+      const piece: Piece = callSession<Piece>(this.#native, "entriesAhead", { after: after ?? undefined, size, ...this.form });
+      for (const entry of this.keepAll(piece)) this.#push(entry);
+      if (piece.last === null) break;
+      after = piece.last;
     }
     this.#count = this.#native.entryCount;
     this.#findLateParents();
@@ -125,7 +133,12 @@ export class EntryCache {
   /** Returns the number of entries. */
   get size(): number {
     if (this.#all && this.#native.entryCount === this.#count) return this.#all.length;
-    return this.#hidesLeaves ? this.#native.entryCount - this.#hidden().size : this.#native.entryCount;
+    if (!this.form.hidesMoves) return this.#native.entryCount;
+    if (this.#native.entryCount !== this.#hidden.of) {
+      const { length: count } = callSession<string[]>(this.#native, "bookkeeping");
+      this.#hidden = { count, of: this.#native.entryCount };
+    }
+    return this.#hidden.of - this.#hidden.count;
   }
 
   /** Returns the entries from a root to this one; none if there is no such entry. */
@@ -205,39 +218,11 @@ export class EntryCache {
 
   #loadPath(id: string | null): SessionEntry[] {
     if (id === null || !this.has(id)) return [];
-    const { entries } = callSession<Batch>(this.#native, "path", { to: id, record: this.#record });
-    const hidden = this.#hiddenAmong(entries);
-    return entries.filter((entry) => !hidden.has(entry.id)).map((entry) => this.#keep(entry, hidden));
-  }
-
-  /** Keeps an entry, unless it is there already: the same entry is always the same object. */
-  #keep(entry: SessionEntry, hidden: Map<string, string | null>): SessionEntry {
-    const kept = this.#byId.get(entry.id);
-    if (kept) return kept;
-    const above = entry.parentId ? hidden.get(entry.parentId) : undefined;
-    if (above !== undefined) entry.parentId = above;
-    this.#byId.set(entry.id, entry);
-    return entry;
+    return this.keepAll(callSession<Batch>(this.#native, "path", { to: id, ...this.form }));
   }
 
   #isHidden(id: string): boolean {
-    if (!this.#hidesLeaves) return false;
-    return this.#above ? this.#above.has(id) : callSession<unknown[]>(this.#native, "bookkeeping", { ids: [id] }).length > 0;
-  }
-
-  /** Returns the hidden records among some entries and their parents, without looking at all others. */
-  #hiddenAmong(entries: SessionEntry[]): Map<string, string | null> {
-    if (!this.#hidesLeaves || this.#above) return this.#hidden();
-    const ids = new Set(entries.flatMap(({ id, parentId }) => (parentId ? [id, parentId] : [id])));
-    return new Map(callSession<[string, string | null][]>(this.#native, "bookkeeping", { ids: [...ids] }));
-  }
-
-  /** Returns all hidden records. */
-  #hidden(): Map<string, string | null> {
-    this.#above ??= new Map(
-      this.#hidesLeaves ? callSession<[string, string | null][]>(this.#native, "bookkeeping") : [],
-    );
-    return this.#above;
+    return this.form.hidesMoves && callSession<string[]>(this.#native, "bookkeeping", { ids: [id] }).length > 0;
   }
 }
 

@@ -1,7 +1,7 @@
 /** The context of a session manager, which follows what is appended. */
 import { callSession } from "../call.js";
 import type { NativeSession } from "../native.js";
-import type { EntryCache } from "./cache.js";
+import type { Batch, EntryCache } from "./cache.js";
 import { applySettings, projectEntries, type Settings } from "./entries.js";
 import { sessionEntryToContextMessages } from "./messages.js";
 import type { AgentMessage, ProjectedSessionEntry, SessionContext, SessionEntry } from "./types.js";
@@ -12,9 +12,7 @@ const FOLLOWING = new Set([
 ]);
 
 /** The library's answer to which entries a context is made of. */
-interface Selected {
-  entries: SessionEntry[];
-  moves: [string, string | null][];
+interface Selected extends Batch {
   thinkingLevel: string | null;
   model: SessionContext["model"];
 }
@@ -45,8 +43,8 @@ export class CurrentContext {
   static at(leaf: string | null, native: NativeSession, cache: EntryCache): CurrentContext {
     if (leaf !== null && cache.isEmpty) {
       // Nothing was parsed yet: the entries come with the answer, in one string.
-      const { entries, moves, thinkingLevel, model } = callSession<Selected>(native, "contextEntries", { at: leaf });
-      return new CurrentContext(native, leaf, cache.keepAll(entries, moves), thinkingLevel, model);
+      const selected = callSession<Selected>(native, "contextEntries", { at: leaf, ...cache.form });
+      return new CurrentContext(native, leaf, cache.keepAll(selected), selected.thinkingLevel, selected.model);
     }
     const { entries, thinkingLevel, model } = callSession<Settings & { entries: string[] }>(native, "selected", { at: leaf });
     return new CurrentContext(native, leaf, cache.some(entries), thinkingLevel, model);

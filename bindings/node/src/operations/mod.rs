@@ -1,11 +1,13 @@
 //! The operations, by what they are called on.
 
 mod activity;
+mod entries;
 mod files;
 mod plans;
 mod reading;
 mod stores;
 mod tail;
+mod visible;
 mod writing;
 
 use crate::args::Args;
@@ -15,7 +17,7 @@ use std::sync::Arc;
 use treering::store::Store;
 use treering_bindings::Failure;
 
-pub(crate) use reading::{Piece, piece_of_entries};
+pub(crate) use entries::{Form, Piece, piece_of_entries};
 
 /// The size of pieces of entries that are made ahead, unless the caller says otherwise.
 const PIECE: u64 = 256 << 10;
@@ -35,10 +37,11 @@ pub(crate) fn session(shared: &SharedSession, operation: &str, args: &Args) -> A
     let session = &shared.whole()?;
     if operation == "entriesAhead" {
         let size = args.number("size")?.unwrap_or(PIECE);
-        let piece = shared.ahead.piece(session, args.text("after")?, size, args.flag("record")?)?;
+        let piece = shared.ahead.piece(session, args.text("after")?, size, Form::of(args)?)?;
         return Ok(Outcome::Json(piece.json));
     }
-    reading::invoke(session, operation, args)
+    entries::invoke(session, operation, args)
+        .or_else(|| reading::invoke(session, operation, args))
         .or_else(|| writing::invoke(session, operation, args))
         .or_else(|| plans::invoke(session, operation, args))
         .unwrap_or_else(|| Err(unknown(operation)))

@@ -4,30 +4,21 @@ use crate::args::{Args, wrong};
 use crate::outcome::{Answer, Outcome};
 use serde_json::Value;
 use std::collections::HashMap;
-use treering::context::{Context, ContextEntries, Model};
-use treering::entry::Entry;
+use treering::context::{Context, Model};
 use treering::provider::{CacheControl, Pairing, RequestOptions, Tool};
-use treering::session::{Entries, Resolved};
+use treering::session::Resolved;
 use treering::{EntryId, Kind, Position, Session, SessionId};
-use treering_bindings::{Data, Failure, Naming, ToData};
-
-/// The size of the entries that are read together, unless the caller says otherwise.
-const BATCH: u64 = 1 << 20;
+use treering_bindings::{Data, Failure, ToData};
 
 /// Carries out an operation; `None` if it is none of this module.
 pub(super) fn invoke(session: &Session, operation: &str, args: &Args) -> Option<Answer> {
     Some(match operation {
         "facts" => Ok(facts(session)),
         "start" => Ok(start(session)),
-        "contextEntries" => context_entries(session, args),
         "contextBytes" => context_bytes(session, args),
         "header" => Ok(Outcome::Json(session.header().raw().to_vec())),
         "title" => session.title().map(Outcome::of).map_err(Failure::from),
         "info" => session.info().map(Outcome::of).map_err(Failure::from),
-        "entry" => entry(session, args),
-        "someEntries" => some_entries(session, args),
-        "entries" => entries(session, args),
-        "path" => path(session, args),
         "resolve" => resolve(session, args),
         "tree" => Ok(tree(session, args)),
         "bookkeeping" => bookkeeping(session, args),
@@ -83,137 +74,12 @@ pub(super) fn start_of(
     ])
 }
 
-/// Returns the entries that a context is made of, whole.
-fn context_entries(session: &Session, args: &Args) -> Answer {
-    let at = args.position_or_leaf("at", session)?;
-    Ok(context_entries_json(&session.context_entries_at(at)?))
-}
-
-/// Writes the entries of a context: one string, so that one call of `JSON.parse` makes all of them.
-pub(super) fn context_entries_json(context: &ContextEntries) -> Outcome {
-    let size: usize = context.entries.iter().map(|entry| entry.raw().len() + 1).sum();
-    let mut out = Vec::with_capacity(size + 256);
-    out.extend_from_slice(br#"{"entries":["#);
-    for (index, entry) in context.entries.iter().enumerate() {
-        separate(index, &mut out);
-        write_entry(entry, false, &mut out);
-    }
-    let pair = |(id, above): &(EntryId, Option<EntryId>)| {
-        let above = above.as_ref().map(EntryId::as_str);
-        Data::List(vec![id.as_str().to_data(), above.to_data()])
-    };
-    let model = context.model.as_ref().map(|model| Data::Json(model.to_json()));
-    let rest = Data::Record(vec![
-        ("moves", Data::List(context.moves.iter().map(pair).collect())),
-        ("thinking_level", context.thinking_level.to_data()),
-        ("model", model.to_data()),
-    ]);
-    out.extend_from_slice(b"],");
-    out.extend_from_slice(&rest.to_json(Naming::Camel)[1..]);
-    Outcome::Json(out)
-}
-
 /// Returns the context as the bytes of its JSON, of which JavaScript makes no objects.
 fn context_bytes(session: &Session, args: &Args) -> Answer {
     match context(session, args)? {
         Outcome::Json(json) => Ok(Outcome::Bytes(json)),
         other => Ok(other),
     }
-}
-
-fn entry(session: &Session, args: &Args) -> Answer {
-    let entry = session.entry(args.needs_text("id")?)?;
-    let mut out = Vec::new();
-    write_entry(&entry, args.flag("record")?, &mut out);
-    Ok(Outcome::Json(out))
-}
-
-fn some_entries(session: &Session, args: &Args) -> Answer {
-    let mut reader = session.reader();
-    let (ids, is_record) = (args.texts("ids")?, args.flag("record")?);
-    let mut out = vec![b'['];
-    for (index, id) in ids.iter().enumerate() {
-        separate(index, &mut out);
-        write_entry(&reader.entry(id)?, is_record, &mut out);
-    }
-    out.push(b']');
-    Ok(Outcome::Json(out))
-}
-
-fn entries(session: &Session, args: &Args) -> Answer {
-    let entries = match args.text("after")? {
-        None => session.entries(),
-        Some(id) => session.entries_after(id)?,
-    };
-    let limit = args.number("limit")?.unwrap_or(u64::MAX);
-    let size = args.number("size")?.unwrap_or(BATCH);
-    Ok(Outcome::Json(batch(entries, limit, size, args.flag("record")?)?.json))
-}
-
-/// Returns the entries after one, of about `size` bytes.
-pub(crate) fn piece_of_entries(
-    session: &Session,
-    after: Option<&str>,
-    size: u64,
-    is_record: bool,
-) -> Result<Piece, Failure> {
-    let entries = match after {
-        None => session.entries(),
-        Some(id) => session.entries_after(id)?,
-    };
-    batch(entries, u64::MAX, size, is_record)
-}
-
-fn path(session: &Session, args: &Args) -> Answer {
-    let to = args.position_or_leaf("to", session)?;
-    let piece = batch(session.path_to(to)?, u64::MAX, u64::MAX, args.flag("record")?)?;
-    Ok(Outcome::Json(piece.json))
-}
-
-/// Entries as JSON, and the id of the last of them if there may be more.
-pub(crate) struct Piece {
-    pub(crate) json: Vec<u8>,
-    pub(crate) last: Option<String>,
-}
-
-fn batch(entries: Entries, limit: u64, size: u64, is_record: bool) -> Result<Piece, Failure> {
-    let mut out = br#"{"entries":["#.to_vec();
-    let (mut count, mut last) = (0, None);
-    let mut entries = entries.peekable();
-    while let Some(entry) = entries.next() {
-        let entry = entry?;
-        separate(usize::from(count > 0), &mut out);
-        write_entry(&entry, is_record, &mut out);
-        count += 1;
-        if (count >= limit || out.len() as u64 >= size) && entries.peek().is_some() {
-            last = Some(entry.id().to_string());
-            break;
-        }
-    }
-    out.extend_from_slice(b"],\"last\":");
-    out.extend_from_slice(&last.to_data().to_json(Naming::Camel));
-    out.push(b'}');
-    Ok(Piece { json: out, last })
-}
-
-fn separate(index: usize, out: &mut Vec<u8>) {
-    if index > 0 {
-        out.push(b',');
-    }
-}
-
-fn write_entry(entry: &Entry, is_record: bool, out: &mut Vec<u8>) {
-    if !entry.is_damaged() {
-        out.extend_from_slice(if is_record { entry.record() } else { entry.raw() });
-        return;
-    }
-    let damaged = Data::Record(vec![
-        ("type", "damaged".to_data()),
-        ("id", entry.id().as_str().to_data()),
-        ("parent_id", entry.parent().map(EntryId::as_str).to_data()),
-        ("text", String::from_utf8_lossy(entry.raw()).into_owned().to_data()),
-    ]);
-    out.extend_from_slice(&damaged.to_json(Naming::Camel));
 }
 
 fn resolve(session: &Session, args: &Args) -> Answer {
@@ -279,26 +145,15 @@ impl Columns {
     }
 }
 
-/// Returns the records of where the leaf was moved, each with the nearest ancestor that is none: all of them, or those
-/// among some ids.
+/// Returns the records of where the leaf was moved: all of them, or those among some ids.
 fn bookkeeping(session: &Session, args: &Args) -> Answer {
     let tree = session.tree();
-    let is_leaf = |id: &EntryId| matches!(tree.kind(id), Ok(Kind::Leaf));
+    let is_move = |id: &EntryId| matches!(tree.kind(id), Ok(Kind::Leaf));
     let records: Vec<EntryId> = match args.value("ids") {
-        None => tree.ids().filter(is_leaf).collect(),
-        Some(_) => args.texts("ids")?.into_iter().map(EntryId::from).filter(is_leaf).collect(),
+        None => tree.ids().filter(is_move).collect(),
+        Some(_) => args.texts("ids")?.into_iter().map(EntryId::from).filter(is_move).collect(),
     };
-    let mut pairs = Vec::new();
-    for id in records {
-        let mut above = tree.parent(&id)?;
-        // Rings were cut when the tree was built, so this ends.
-        while let Some(parent) = above.clone().filter(is_leaf) {
-            above = tree.parent(&parent)?;
-        }
-        let above = above.map(|id| id.to_string());
-        pairs.push(Data::List(vec![id.as_str().to_data(), above.to_data()]));
-    }
-    Ok(Outcome::of(Data::List(pairs)))
+    Ok(Outcome::of(records.iter().map(|id| id.as_str().to_data()).collect::<Vec<_>>()))
 }
 
 fn structure(session: &Session, operation: &str, args: &Args) -> Answer {

@@ -1,6 +1,7 @@
 //! Operations for which the end of a session is enough.
 
-use super::reading::{context_entries_json, start_of};
+use super::entries::{Form, context_of_end};
+use super::reading::start_of;
 use crate::args::Args;
 use crate::outcome::Outcome;
 use treering::session::SessionTail;
@@ -19,7 +20,10 @@ pub(super) fn invoke(
         }
         "header" => Some(Outcome::Json(tail.header().raw().to_vec())),
         "contextEntries" => match args.text("at")? {
-            Some(at) => tail.context_entries(at)?.map(|context| context_entries_json(&context)),
+            Some(at) => {
+                let form = Form::of(args)?;
+                tail.context_entries(at)?.map(|context| context_of_end(&context, form))
+            }
             None => None,
         },
         _ => None,
