@@ -195,6 +195,29 @@ test("settings that were set long ago are plain members of the context", async (
   });
 });
 
+test("settings, names and labels keep half of a surrogate pair, as pi does", async () => {
+  await withDirectory((dir) => {
+    const half = "a\ud83d\ufffdb";
+    for (const isLong of [false, true]) {
+      const path = join(dir, `${isLong}.jsonl`);
+      const header = { type: "session", version: 3, id: "short", timestamp: "2025-01-01T00:00:00.000Z", cwd: "/project" };
+      if (isLong) long(path, { thinking: half });
+      else writeFileSync(path, `${JSON.stringify(header)}\n`);
+      const writer = SessionManager.open(path);
+      if (!isLong) writer.appendThinkingLevelChange(half);
+      writer.appendModelChange(half, `${half}2`);
+      const id = writer.appendMessage(user("m"));
+      writer.appendSessionInfo(half);
+      writer.appendLabelChange(id, half);
+      for (const manager of [writer, SessionManager.open(path), whole(path)]) {
+        const { thinkingLevel, model } = manager.buildSessionContext();
+        assert.deepEqual({ thinkingLevel, model }, { thinkingLevel: half, model: { provider: half, modelId: `${half}2` } });
+        assert.deepEqual([manager.getSessionName(), manager.getLabel(id)], [half, half]);
+      }
+    }
+  });
+});
+
 test("a session of the main module, by its end and whole", async () => {
   await withDirectory(async (dir) => {
     const path = long(join(dir, "s.jsonl"));

@@ -11,7 +11,7 @@ const RUNS = Number(process.env.PROPERTY_RUNS ?? 60);
 fc.configureGlobal({ seed: Number(process.env.PROPERTY_SEED ?? 1) });
 
 // Texts that are awkward in JSON and UTF-8.
-const text = fc.oneof(fc.string({ unit: "grapheme" }), fc.constantFrom("", "\n", "\u0000", "\"\\", "é🙂", "\ud83d", "</script>", "\u2028"));
+const text = fc.oneof(fc.string({ unit: "grapheme" }), fc.constantFrom("", "\n", "\u0000", "\"\\", "é🙂", "\ud83d", "\udc00\ud83d", "\ufffd", "</script>", "\u2028"));
 
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constantFrom("user", "assistant", "custom"), text }) },
@@ -46,9 +46,8 @@ function apply(manager, model, { kind, text, target = 0 }) {
     case "assistant": id = manager.appendMessage(assistant(text)); break;
     case "custom": id = manager.appendCustomMessageEntry("test", text, true, { text }); break;
     case "name": id = manager.appendSessionInfo(text); break;
-    // The name of a model is a text in Rust, which has no half of a surrogate pair.
-    case "model": id = manager.appendModelChange("acme", text.toWellFormed()); break;
-    case "thinking": id = manager.appendThinkingLevelChange("high"); break;
+    case "model": id = manager.appendModelChange("acme", text); break;
+    case "thinking": id = manager.appendThinkingLevelChange(text || "high"); break;
     case "reset":
       manager.resetLeaf();
       model.leaf = null;
@@ -83,6 +82,10 @@ function agree(manager, model) {
   assert.equal(manager.getEntryCount(), entries.length);
   // The context that the library selects is the one that the functions on arrays build.
   assert.deepEqual(written(manager.buildSessionContext()), written(pi.buildSessionContext(model.entries, model.leaf)));
+  assert.equal(manager.getSessionName(), model.entries.findLast(({ type }) => type === "session_info")?.name.trim() || undefined);
+  const labels = new Map();
+  for (const { type, targetId, label } of model.entries) if (type === "label") labels.set(targetId, label);
+  for (const { id } of entries) assert.equal(manager.getLabel(id), labels.get(id));
   const flat = [];
   const stack = [...manager.getTree()];
   while (stack.length > 0) {

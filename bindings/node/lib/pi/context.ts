@@ -3,7 +3,7 @@ import { callSession } from "../call.js";
 import type { NativeSession } from "../native.js";
 import type { Batch, EntryCache } from "./cache.js";
 import { applySettings, projectEntries, type Settings } from "./entries.js";
-import { sessionEntryToContextMessages } from "./messages.js";
+import { mayBeReplaced, sessionEntryToContextMessages } from "./messages.js";
 import type { AgentMessage, ProjectedSessionEntry, SessionContext, SessionEntry } from "./types.js";
 
 /** Entries that add their own messages to the end of a context and change nothing before it. */
@@ -11,15 +11,31 @@ const FOLLOWING = new Set([
   "message", "custom_message", "branch_summary", "thinking_level_change", "model_change", "custom", "label", "session_info", "usage",
 ]);
 
-/** The library's answer to which entries a context is made of. */
-interface Selected extends Batch {
+/** The settings at a leaf, as the library says them. The level is null if the part of the file that was read does not show it. */
+interface LibrarySettings {
   thinkingLevel: string | null;
   model: SessionContext["model"];
+}
+
+/** The library's answer to which entries a context is made of. */
+interface Selected extends Batch, LibrarySettings {}
+
+/**
+ * Returns settings exactly as the entries name them. The texts of the library are UTF-8, in which half of a surrogate pair, which
+ * JavaScript and JSON allow, is replaced; if something may have been replaced, the entries of the path are asked.
+ */
+function exactSettings<S extends LibrarySettings>(found: S, leaf: string | null, cache: EntryCache): S {
+  const { thinkingLevel, model } = found;
+  if (![thinkingLevel, model?.provider, model?.modelId].some(mayBeReplaced)) return found;
+  const exact: { thinkingLevel: string | undefined; model: Settings["model"] } = { thinkingLevel: undefined, model: null };
+  for (const entry of cache.path(leaf)) applySettings(exact, entry);
+  return { ...found, thinkingLevel: exact.thinkingLevel ?? thinkingLevel, model: exact.model ?? model };
 }
 
 /** The context at a leaf. The library selects its entries; the objects are those of the cache. */
 export class CurrentContext {
   readonly #native: NativeSession;
+  readonly #cache: EntryCache;
   /** The entry at which an unknown thinking level is looked up. */
   readonly #levelAt: string | null;
   leaf: string | null;
@@ -29,25 +45,27 @@ export class CurrentContext {
   /** Undefined if it was set so long ago that the part of the file that was read does not show it. */
   thinkingLevel: string | undefined;
 
-  private constructor(native: NativeSession, leaf: string | null, selected: SessionEntry[], level: string | null, model: Settings["model"]) {
+  private constructor(native: NativeSession, cache: EntryCache, leaf: string | null, selected: SessionEntry[], found: LibrarySettings) {
+    const { thinkingLevel, model } = exactSettings(found, leaf, cache);
     const { entries, messages } = projectEntries(selected, { thinkingLevel: "", model });
     this.#native = native;
+    this.#cache = cache;
     this.#levelAt = leaf;
     this.leaf = leaf;
     this.entries = entries;
     this.messages = messages;
     this.model = model;
-    this.thinkingLevel = level ?? undefined;
+    this.thinkingLevel = thinkingLevel ?? undefined;
   }
 
   static at(leaf: string | null, native: NativeSession, cache: EntryCache): CurrentContext {
     if (leaf !== null && cache.isEmpty) {
       // Nothing was parsed yet: the entries come with the answer, in one string.
       const selected = callSession<Selected>(native, "contextEntries", { at: leaf, ...cache.form });
-      return new CurrentContext(native, leaf, cache.keepAll(selected), selected.thinkingLevel, selected.model);
+      return new CurrentContext(native, cache, leaf, cache.keepAll(selected), selected);
     }
-    const { entries, thinkingLevel, model } = callSession<Settings & { entries: string[] }>(native, "selected", { at: leaf });
-    return new CurrentContext(native, leaf, cache.some(entries), thinkingLevel, model);
+    const selected = callSession<Settings & { entries: string[] }>(native, "selected", { at: leaf });
+    return new CurrentContext(native, cache, leaf, cache.some(selected.entries), selected);
   }
 
   /** Takes in an entry that was appended. Returns false if the context must be built anew. */
@@ -72,7 +90,8 @@ export class CurrentContext {
       enumerable: true,
       configurable: true,
       get: () => {
-        const level = callSession<Settings>(this.#native, "selected", { at: this.#levelAt }).thinkingLevel;
+        const found = callSession<Settings>(this.#native, "selected", { at: this.#levelAt });
+        const level = exactSettings(found, this.#levelAt, this.#cache).thinkingLevel;
         // Unless an entry that was appended meanwhile set another one.
         this.thinkingLevel ??= level;
         define(level);

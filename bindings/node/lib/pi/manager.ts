@@ -9,7 +9,7 @@ import { type Compatibility, getCompatibility } from "./compatibility.js";
 import { CurrentContext } from "./context.js";
 import { CURRENT_SESSION_VERSION, migrateSessionEntries, newId, readHeader, shortId, timestampNow } from "./entries.js";
 import { listDirectory, listEverything } from "./list.js";
-import { contentFor } from "./messages.js";
+import { contentFor, mayBeReplaced } from "./messages.js";
 import {
   assertValidSessionId, defaultSessionDirPath, findMostRecentSession, getDefaultSessionDir, isOfProject, normalizePath,
   resolvePath, sessionFiles,
@@ -221,7 +221,10 @@ export class SessionManager {
     return this.#header;
   }
   getSessionName(): string | undefined {
-    if (this.#name === undefined) this.#name = callSession<{ name: string | null }>(this.#native, "facts").name;
+    if (this.#name === undefined) {
+      this.#name = callSession<{ name: string | null }>(this.#native, "facts").name;
+      if (mayBeReplaced(this.#name)) this.#name = this.#cache.all().findLast((entry) => entry.type === "session_info")?.name ?? this.#name;
+    }
     return this.#name?.trim() || undefined;
   }
 
@@ -362,12 +365,15 @@ export class SessionManager {
   }
 
   #allLabels(): Labels {
-    this.#labels ??= new Map(
-      callSession<{ id: string; label: string; time: number | null }[]>(this.#native, "labels").map(({ id, label, time }) => [
-        id,
-        { label, timestamp: new Date(time ?? 0).toISOString() },
-      ]),
-    );
+    if (this.#labels) return this.#labels;
+    const found = callSession<{ id: string; label: string; time: number | null }[]>(this.#native, "labels");
+    this.#labels = new Map(found.map(({ id, label, time }) => [id, { label, timestamp: new Date(time ?? 0).toISOString() }]));
+    if (found.some(({ label }) => mayBeReplaced(label))) {
+      for (const entry of this.#cache.all()) {
+        const label = entry.type === "label" ? this.#labels.get(entry.targetId) : undefined;
+        if (label && entry.type === "label" && entry.label) label.label = entry.label;
+      }
+    }
     return this.#labels;
   }
 

@@ -66,3 +66,8 @@ export function textOf(content: unknown, separator = " "): string {
   if (!Array.isArray(content)) return "";
   return content.filter((block) => block?.type === "text").map((block) => block.text).join(separator);
 }
+
+/** Returns whether a text of the library has a character that may stand for half of a surrogate pair, which UTF-8 does not have. */
+export function mayBeReplaced(text: string | null | undefined): boolean {
+  return text?.includes("\ufffd") ?? false;
+}
