@@ -85,6 +85,24 @@ export function callSession<T>(session: NativeSession, operation: string, args?:
   return guarded<T>(() => session.invoke(operation, encode(args), data, other));
 }
 
+/** Returns the number of entries of a session. */
+export function entryCountOf(session: NativeSession): number {
+  try {
+    return session.entryCount;
+  } catch (error) {
+    throw fromNative(error);
+  }
+}
+
+/** Returns whether a session has an entry of exactly this id. */
+export function hasEntry(session: NativeSession, id: string): boolean {
+  try {
+    return session.has(id);
+  } catch (error) {
+    throw fromNative(error);
+  }
+}
+
 /** Carries out an operation on a session off the main thread. */
 export function callSessionAsync<T>(
   session: NativeSession,

@@ -168,7 +168,9 @@ test("a file that was replaced or rewritten meanwhile", async () => {
     long(path);
     const replaced = SessionManager.open(path);
     writeFileSync(path, '{"type":"session","version":3,"id":"another","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/p"}\n');
-    assert.throws(() => replaced.getEntries(), (error) => error.code === "replaced");
+    for (const ask of [() => replaced.getEntries(), () => replaced.getEntryCount(), () => replaced.getEntry("e2"), () => replaced.appendMessage(user("m")), () => replaced.getEntries()]) {
+      assert.throws(ask, (error) => error.code === "replaced");
+    }
   });
 });
 

@@ -1,5 +1,5 @@
 /** The entries of a native session as objects, each parsed once and only when it is needed. */
-import { callSession } from "../call.js";
+import { callSession, entryCountOf, hasEntry } from "../call.js";
 import type { NativeSession } from "../native.js";
 import type { SessionEntry, SessionTreeNode } from "./types.js";
 
@@ -75,10 +75,10 @@ export class EntryCache {
   /** Adds an entry that was appended just now. */
   add(entry: SessionEntry): void {
     this.#byId.set(entry.id, entry);
-    if (this.#hidden.of >= 0 && this.#native.entryCount === this.#hidden.of + 1) this.#hidden.of++;
+    if (this.#hidden.of >= 0 && entryCountOf(this.#native) === this.#hidden.of + 1) this.#hidden.of++;
     if (!this.#all) return;
     // More than one new entry means that others wrote as well, and where they stand is not known here.
-    if (this.#native.entryCount !== this.#count + 1) return this.forget();
+    if (entryCountOf(this.#native) !== this.#count + 1) return this.forget();
     this.#count++;
     this.#push(entry);
   }
@@ -90,12 +90,12 @@ export class EntryCache {
 
   /** Forgets the order of entries after a record was written that no list shows. */
   noteHidden(): void {
-    if (this.#all && this.#native.entryCount === this.#count + 1) this.#count++;
+    if (this.#all && entryCountOf(this.#native) === this.#count + 1) this.#count++;
     else this.#all = undefined;
   }
 
   has(id: string): boolean {
-    return this.#byId.has(id) || (this.#native.has(id) && !this.#isHidden(id));
+    return this.#byId.has(id) || (hasEntry(this.#native, id) && !this.#isHidden(id));
   }
 
   get(id: string): SessionEntry | undefined {
@@ -113,11 +113,13 @@ export class EntryCache {
 
   /** Returns all entries, in the order of the file. The array belongs to the cache. */
   all(): SessionEntry[] {
-    if (this.#all && this.#native.entryCount === this.#count) return this.#all;
+    if (this.#all && entryCountOf(this.#native) === this.#count) return this.#all;
     this.#all = [];
     this.#rows = new Map();
     this.#parents = [];
-    const { logLength } = callSession<{ logLength: number }>(this.#native, "facts");
+    this.#count = -1;
+    // Entries that are appended meanwhile make the number another one, and the next call reads again.
+    const { logLength, entryCount } = callSession<{ logLength: number; entryCount: number }>(this.#native, "facts");
     const size = Math.max(PIECE, Math.ceil(logLength / MOST_PIECES));
     for (let after: string | null = null; ; ) {
       const piece: Piece = callSession<Piece>(this.#native, "entriesAhead", { after: after ?? undefined, size, ...this.form });
@@ -125,18 +127,18 @@ export class EntryCache {
       if (piece.last === null) break;
       after = piece.last;
     }
-    this.#count = this.#native.entryCount;
+    this.#count = entryCount;
     this.#findLateParents();
     return this.#all;
   }
 
   /** Returns the number of entries. */
   get size(): number {
-    if (this.#all && this.#native.entryCount === this.#count) return this.#all.length;
-    if (!this.form.hidesMoves) return this.#native.entryCount;
-    if (this.#native.entryCount !== this.#hidden.of) {
+    if (this.#all && entryCountOf(this.#native) === this.#count) return this.#all.length;
+    if (!this.form.hidesMoves) return entryCountOf(this.#native);
+    if (entryCountOf(this.#native) !== this.#hidden.of) {
       const { length: count } = callSession<string[]>(this.#native, "bookkeeping");
-      this.#hidden = { count, of: this.#native.entryCount };
+      this.#hidden = { count, of: entryCountOf(this.#native) };
     }
     return this.#hidden.of - this.#hidden.count;
   }
@@ -153,7 +155,7 @@ export class EntryCache {
       }
       path.push(entry);
       // A ring of parents was cut by the library, which a path through it has to ask.
-      if (path.length > this.#native.entryCount) return this.#loadPath(id);
+      if (path.length > entryCountOf(this.#native)) return this.#loadPath(id);
       next = entry.parentId ?? null;
     }
     return path.reverse();
