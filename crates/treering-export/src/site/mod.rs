@@ -7,6 +7,7 @@
 
 mod index;
 mod manifest;
+mod word_table;
 mod words;
 
 use crate::{Error, Existing, Export, Result, html, write_file};
@@ -194,8 +195,9 @@ impl Site {
         std::thread::scope(|scope| {
             for _ in 0..workers {
                 scope.spawn(|| {
+                    let mut words = Words::default();
                     while let Some((name, info)) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let result = match self.write_page(name, info, open) {
+                        let result = match self.write_page(name, info, open, &mut words) {
                             Ok(record) => Ok(record),
                             Err(Error::Write(error)) => {
                                 *failed.lock().unwrap_or_else(|lock| lock.into_inner()) =
@@ -223,13 +225,15 @@ impl Site {
         name: &str,
         info: &SessionInfo,
         open: &(impl Fn(&SessionInfo) -> treering::Result<Session> + Sync),
+        words: &mut Words,
     ) -> Result<PageRecord> {
         let session = open(info)?;
         let path = self.dir.join(PAGES).join(name);
         // The manifest has the length of each page: one that a power failure took is written again.
         let mut file = BufWriter::with_capacity(1 << 16, NewFile::beside(&path)?);
         // Reading and decoding an entry takes as long as rendering it, so its words are taken in the same pass.
-        let words = Mutex::new(Words::default());
+        words.clear();
+        let words = Mutex::new(words);
         let visit = |parts: &EntryParts<'_>| {
             words.lock().unwrap_or_else(PoisonError::into_inner).add_entry(parts);
         };

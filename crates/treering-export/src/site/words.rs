@@ -4,10 +4,10 @@
 //! each pair of letters that words begin with, and a search loads those of its words.
 
 use super::index::Item;
+use super::word_table::WordTable;
 use super::{SEARCH, WORDS};
 use crate::Result;
-use foldhash::quality::RandomState;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
@@ -24,11 +24,24 @@ const MAX_WORDS: usize = 50_000;
 /// The most bytes of a file of words.
 const MAX_FILE: u64 = 32 << 20;
 
-/// The words of a session, in small letters, in no order.
+/// The small letters and digits of ASCII by their bytes, capitals included; 0 for other bytes.
+const SMALL: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        if (byte as u8).is_ascii_alphanumeric() {
+            table[byte] = (byte as u8).to_ascii_lowercase();
+        }
+        byte += 1;
+    }
+    table
+};
+
+/// The words of a session, in small letters, in the order of their first use.
 #[derive(Default)]
 pub(super) struct Words {
-    known: HashSet<Box<str>, RandomState>,
-    /// The word at hand.
+    known: WordTable,
+    /// The word at hand, if it is not ASCII.
     word: String,
 }
 
@@ -54,39 +67,66 @@ impl Words {
         }
     }
 
+    /// Forgets all words.
+    pub(super) fn clear(&mut self) {
+        self.known.clear();
+    }
+
     /// Writes them, one a line.
-    pub(super) fn write(self, path: &Path) -> Result<()> {
-        let mut text = String::new();
-        for word in self.known {
-            text.push_str(&word);
-            text.push('\n');
-        }
+    pub(super) fn write(&self, path: &Path) -> Result<()> {
         let mut file = NewFile::beside(path)?;
-        file.write_all(text.as_bytes())?;
+        file.write_all(self.known.lines())?;
         file.publish_replacing_unsynced()?;
         Ok(())
     }
 
-    /// Adds the words of a text.
+    /// Adds the words of a text. Every letter that was said passes here, most of them in words that are known.
     fn add(&mut self, text: &str) {
-        for word in text.split(|c: char| !c.is_alphanumeric()) {
-            // A character has at most four bytes.
-            if word.len() < *LENGTHS.start() || word.len() > LENGTHS.end() * 4 {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            let start = at;
+            let mut small = [0; *LENGTHS.end()];
+            while let Some(letter) = bytes.get(at).map(|byte| SMALL[usize::from(*byte)])
+                && letter != 0
+            {
+                if let Some(slot) = small.get_mut(at - start) {
+                    *slot = letter;
+                }
+                at += 1;
+            }
+            if bytes.get(at).is_some_and(|byte| !byte.is_ascii()) {
+                at = self.add_at(text, start);
                 continue;
             }
-            self.word.clear();
-            if word.is_ascii() {
-                self.word.push_str(word);
-                self.word.make_ascii_lowercase();
-            } else {
-                self.word.extend(word.chars().flat_map(char::to_lowercase));
+            if let Some(word) = small.get(..at - start) {
+                self.keep(word);
             }
-            if !self.known.contains(self.word.as_str())
-                && LENGTHS.contains(&word.chars().count())
-                && self.known.len() < MAX_WORDS
-            {
-                self.known.insert(self.word.as_str().into());
-            }
+            // Passes over the separator.
+            at += 1;
+        }
+    }
+
+    /// Adds the word at `start`, which may have any letters, and returns the position after its separator.
+    fn add_at(&mut self, text: &str, start: usize) -> usize {
+        let rest = text.get(start..).unwrap_or_default();
+        let end = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+        let (word, rest) = rest.split_at(end);
+        // A character has at most four bytes.
+        if word.len() <= LENGTHS.end() * 4 && LENGTHS.contains(&word.chars().count()) {
+            let mut small = std::mem::take(&mut self.word);
+            small.clear();
+            small.extend(word.chars().flat_map(char::to_lowercase));
+            self.keep(small.as_bytes());
+            self.word = small;
+        }
+        start + end + rest.chars().next().map_or(1, char::len_utf8)
+    }
+
+    /// Keeps a word in small letters, as long as there is room.
+    fn keep(&mut self, word: &[u8]) {
+        if word.len() >= *LENGTHS.start() && self.known.len() < MAX_WORDS {
+            self.known.number(word);
         }
     }
 }
@@ -100,17 +140,60 @@ fn shard(word: &str) -> String {
     name + "js"
 }
 
-/// A word, and the numbers of the sessions that have it.
-type Posting = (Box<str>, Vec<u32>);
+/// Words, and the numbers of the sessions that have them: four bytes for each word of each session, and every word once.
+#[derive(Default)]
+struct Postings {
+    words: WordTable,
+    /// The sessions by the number of the word.
+    sessions: Vec<Vec<u32>>,
+}
 
-/// Writes the scripts of the search index that are not as they should be, on all cores: each thread reads all words
-/// and makes the scripts of its own.
+impl Postings {
+    /// Reads the words of sessions.
+    fn read(dir: &Path, items: &[Item<'_>]) -> Self {
+        let mut postings = Postings::default();
+        for item in items {
+            let path = dir.join(WORDS).join(format!("{}.txt", item.name));
+            let text = fs::read_text(&path, MAX_FILE).unwrap_or_default();
+            let mut start = 0;
+            for end in memchr::memchr_iter(b'\n', text.as_bytes()) {
+                let word = text.as_bytes().get(start..end).unwrap_or_default();
+                postings.of(word).push(item.page.number);
+                start = end + 1;
+            }
+        }
+        postings
+    }
+
+    /// Returns the sessions that have a word.
+    fn of(&mut self, word: &[u8]) -> &mut Vec<u32> {
+        let number = self.words.number(word);
+        if number >= self.sessions.len() {
+            self.sessions.resize_with(number + 1, Vec::new);
+        }
+        &mut self.sessions[number]
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, &Vec<u32>)> {
+        self.words.iter().zip(&self.sessions)
+    }
+}
+
+/// Writes the scripts of the search index that are not as they should be, on all cores: each thread reads the words of
+/// some sessions, and then makes some of the scripts.
 pub(super) fn write_index(dir: &Path, items: &[Item<'_>]) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, 4);
+    let parts: Vec<Postings> = std::thread::scope(|scope| {
+        let chunks = items.chunks(items.len().div_ceil(threads).max(1));
+        let started: Vec<_> =
+            chunks.map(|items| scope.spawn(move || Postings::read(dir, items))).collect();
+        started.into_iter().map(join).collect()
+    });
     let made: Vec<Result<Vec<String>>> = std::thread::scope(|scope| {
-        let start = |thread| scope.spawn(move || write_shards(dir, items, thread, threads));
+        let parts = &parts;
+        let start = |thread| scope.spawn(move || write_shards(dir, parts, thread, threads));
         let started: Vec<_> = (0..threads).map(start).collect();
-        started.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        started.into_iter().map(join).collect()
     });
     let mut names: HashSet<String> = HashSet::new();
     for made in made {
@@ -128,6 +211,11 @@ pub(super) fn write_index(dir: &Path, items: &[Item<'_>]) -> Result<()> {
     Ok(())
 }
 
+/// Returns the result of a thread. A panic goes on in this thread: an index without its part would miss words.
+fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 /// Returns the thread that makes the script of a word. It depends on the letters that name the script.
 fn thread_of(word: &str, threads: usize) -> usize {
     let letters = word.chars().take(2).fold(0_usize, |sum, c| sum.wrapping_mul(31) + c as usize);
@@ -141,29 +229,21 @@ fn is_word(line: &str) -> bool {
 /// Writes the scripts of one thread, and returns their names.
 fn write_shards(
     dir: &Path,
-    items: &[Item<'_>],
+    parts: &[Postings],
     thread: usize,
     threads: usize,
 ) -> Result<Vec<String>> {
-    // Four bytes for each word of each session, and every word once.
-    let mut known: HashMap<Box<str>, Vec<u32>, RandomState> = HashMap::default();
-    for item in items {
-        let path = dir.join(WORDS).join(format!("{}.txt", item.name));
-        let text = fs::read_text(&path, MAX_FILE).unwrap_or_default();
-        let own = text.lines().filter(|word| thread_of(word, threads) == thread);
-        for word in own.filter(|word| is_word(word)) {
-            match known.get_mut(word) {
-                Some(pages) => pages.push(item.page.number),
-                None => {
-                    known.insert(word.into(), vec![item.page.number]);
-                }
-            }
+    let mut own = Postings::default();
+    for part in parts {
+        let is_own = |word: &str| thread_of(word, threads) == thread && is_word(word);
+        for (word, sessions) in part.iter().filter(|(word, _)| is_own(word)) {
+            own.of(word.as_bytes()).extend_from_slice(sessions);
         }
     }
-    let mut shards: BTreeMap<String, Vec<Posting>> = BTreeMap::new();
-    for (word, mut pages) in known {
-        pages.sort_unstable();
-        shards.entry(shard(&word)).or_default().push((word, pages));
+    own.sessions.iter_mut().for_each(|sessions| sessions.sort_unstable());
+    let mut shards: BTreeMap<String, Vec<(&str, &Vec<u32>)>> = BTreeMap::new();
+    for (word, sessions) in own.iter() {
+        shards.entry(shard(word)).or_default().push((word, sessions));
     }
     let search = dir.join(SEARCH);
     let mut names = Vec::new();
@@ -181,7 +261,7 @@ fn write_shards(
     Ok(names)
 }
 
-fn script(name: &str, words: &[Posting]) -> String {
+fn script(name: &str, words: &[(&str, &Vec<u32>)]) -> String {
     let mut script = format!("found({name:?},{{");
     for (at, (word, pages)) in words.iter().enumerate() {
         let comma = if at > 0 { "," } else { "" };
@@ -224,7 +304,7 @@ mod tests {
     fn words_are_small_and_neither_short_nor_long() {
         let mut words = Words::default();
         words.add(&format!("A Parser's off-by-one; ÉTÉ 日本 x {} \"</script>", "y".repeat(33)));
-        let mut words: Vec<&str> = words.known.iter().map(|word| &**word).collect();
+        let mut words: Vec<&str> = words.known.iter().collect();
         words.sort_unstable();
         assert_eq!(words, ["by", "off", "one", "parser", "script", "été", "日本"]);
     }

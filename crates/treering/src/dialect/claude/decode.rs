@@ -10,12 +10,14 @@ use std::collections::HashMap;
 /// Returns a record as an entry. What has no place in treering's shape stays in the record, which
 /// every entry carries.
 pub(super) fn record(record: &[u8]) -> Decoded {
-    let get = |key| json::get(record, key);
-    let millis = get("timestamp").and_then(crate::entry::head::timestamp);
-    let message = get("message").filter(|message| message.starts_with(b"{"));
-    let messages = match (get("type"), message) {
+    // The grammar of the members is checked here, so that the functions below need not check it again.
+    let keys = ["type", "message", "timestamp", "isCompactSummary"];
+    let [kind, message, timestamp, is_summary] = json::get_all(record, keys);
+    let millis = timestamp.and_then(crate::entry::head::timestamp);
+    let message = message.filter(|message| message.starts_with(b"{"));
+    let messages = match (kind, message) {
         (Some(b"\"assistant\""), Some(message)) => vec![assistant(message, millis)],
-        (Some(b"\"user\""), Some(message)) if get("isCompactSummary") == Some(b"true") => {
+        (Some(b"\"user\""), Some(message)) if is_summary == Some(b"true") => {
             vec![summary(message, millis)]
         }
         (Some(b"\"user\""), Some(message)) => user(message, millis),
@@ -63,7 +65,7 @@ fn blocks(content: Option<&[u8]>) -> Vec<Vec<u8>> {
 
 /// Returns a block in treering's shape; one that has no counterpart stays as it is.
 fn block(block: &[u8]) -> Vec<u8> {
-    let get = |key| json::get(block, key);
+    let get = |key| json::get_checked(block, key);
     let or_null = |key| get(key).unwrap_or(b"null");
     match get("type") {
         Some(b"\"tool_use\"" | b"\"server_tool_use\"") => object(&[
@@ -96,12 +98,14 @@ fn block(block: &[u8]) -> Vec<u8> {
 }
 
 fn assistant(message: &[u8], millis: Option<i64>) -> Vec<u8> {
-    let content = blocks(json::get(message, "content"));
-    let calls = content.iter().any(|block| json::get(block, "type") == Some(b"\"toolCall\""));
-    let stop: &[u8] = match json::get(message, "stop_reason") {
+    let keys = ["content", "stop_reason", "model", "usage"];
+    let [content, stop, model, used] = json::get_all_checked(message, keys);
+    let content = blocks(content);
+    let is_call = |block: &Vec<u8>| json::get_checked(block, "type") == Some(b"\"toolCall\"");
+    let stop: &[u8] = match stop {
         Some(b"\"max_tokens\"") => b"\"length\"",
         Some(b"\"tool_use\"") => b"\"toolUse\"",
-        None | Some(b"null") if calls => b"\"toolUse\"",
+        None | Some(b"null") if content.iter().any(is_call) => b"\"toolUse\"",
         _ => b"\"stop\"",
     };
     object(&[
@@ -109,8 +113,8 @@ fn assistant(message: &[u8], millis: Option<i64>) -> Vec<u8> {
         ("content", &list(&content)),
         ("api", b"\"anthropic-messages\""),
         ("provider", b"\"anthropic\""),
-        ("model", json::get(message, "model").unwrap_or(b"\"\"")),
-        ("usage", &usage(json::get(message, "usage").unwrap_or(b"{}"))),
+        ("model", model.unwrap_or(b"\"\"")),
+        ("usage", &usage(used.unwrap_or(b"{}"))),
         ("stopReason", stop),
         ("timestamp", &time(millis)),
     ])
@@ -144,12 +148,13 @@ pub(super) fn request_metadata(record: &[u8]) -> RequestMetadata {
     let keys = ["type", "message", "requestId", "costUSD", "treering"];
     let [kind, message, request, cost, embedded] = json::get_all(record, keys);
     let named = |literal: &&[u8]| literal.starts_with(b"\"") && *literal != b"\"\"";
-    let [id, model, usage] = json::get_all(message.unwrap_or_default(), ["id", "model", "usage"]);
+    let [id, model, usage] =
+        json::get_all_checked(message.unwrap_or_default(), ["id", "model", "usage"]);
     let response =
         id.filter(named).map(|id| [id, request.filter(named).unwrap_or_default()].concat());
     let price = cost.and_then(crate::entry::number).map_or(Price::Unsaid, Price::Dollars);
     let usage = usage.filter(|usage| usage.starts_with(b"{")).unwrap_or_default();
-    let [creation, speed] = json::get_all(usage, ["cache_creation", "speed"]);
+    let [creation, speed] = json::get_all_checked(usage, ["cache_creation", "speed"]);
     let hour = creation.and_then(|creation| json::get(creation, "ephemeral_1h_input_tokens"));
     let is_answer = kind == Some(b"\"assistant\"")
         && embedded.is_none()
@@ -170,8 +175,8 @@ pub(super) fn request_metadata(record: &[u8]) -> RequestMetadata {
 
 /// Results of tools, one message each, then whatever else was said.
 fn user(message: &[u8], millis: Option<i64>) -> Vec<Vec<u8>> {
-    let content = json::get(message, "content");
-    let is_result = |block: &&[u8]| json::get(block, "type") == Some(b"\"tool_result\"");
+    let content = json::get_checked(message, "content");
+    let is_result = |block: &&[u8]| json::get_checked(block, "type") == Some(b"\"tool_result\"");
     let all = content.filter(|content| content.starts_with(b"[")).map(json::elements);
     let (results, rest): (Vec<&[u8]>, Vec<&[u8]>) =
         all.unwrap_or_default().into_iter().partition(is_result);
@@ -192,12 +197,14 @@ fn user(message: &[u8], millis: Option<i64>) -> Vec<Vec<u8>> {
 }
 
 fn tool_result(result: &[u8], millis: Option<i64>) -> Vec<u8> {
-    let is_error = json::get(result, "is_error") == Some(b"true");
+    let keys = ["tool_use_id", "content", "is_error"];
+    let [call, content, is_error] = json::get_all_checked(result, keys);
+    let is_error = is_error == Some(b"true");
     object(&[
         ("role", b"\"toolResult\""),
-        ("toolCallId", json::get(result, "tool_use_id").unwrap_or(b"\"\"")),
+        ("toolCallId", call.unwrap_or(b"\"\"")),
         ("toolName", b"\"\""),
-        ("content", &list(&blocks(json::get(result, "content")))),
+        ("content", &list(&blocks(content))),
         ("isError", if is_error { b"true" } else { b"false" }),
         ("timestamp", &time(millis)),
     ])
