@@ -12,7 +12,8 @@ use std::fs::{DirEntry, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use treering::dialect::{SessionNames, is_database_name};
+use treering::Dialect;
+use treering::dialect::{SessionNames, is_database_name, is_stored};
 
 /// The stamp that tells whether a file is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -85,6 +86,24 @@ fn identity(_: &Metadata) -> (u64, u64) {
 pub(crate) struct Found {
     pub(crate) path: PathBuf,
     pub(crate) stamp: Stamp,
+}
+
+impl Found {
+    /// Takes the files of its subagents into its stamp.
+    fn add_subagents(&mut self, agent: Dialect) {
+        let files = agent.subagent_files(&self.path).into_iter().filter_map(|file| {
+            let stamp = Stamp::of(&file.metadata().ok()?);
+            Some((file.into_os_string(), stamp))
+        });
+        self.stamp = self.stamp.with_files(files.collect());
+    }
+}
+
+/// The length of the part of a session's id that stands in the name of its file, in bytes, where not all of it does.
+const ID_START: usize = 8;
+
+fn name_bytes(path: &Path) -> Option<&[u8]> {
+    path.file_name().map(OsStr::as_encoded_bytes)
 }
 
 /// The files that were found, and the directories that could not be read.
@@ -181,19 +200,28 @@ impl Files {
         // Or one in a project that has a directory for all of them.
         let is_near = |up: &Path| up.join("subagents").is_dir();
         if let Some(agent) = place.agent.filter(|_| dir.ancestors().skip(1).take(2).any(is_near)) {
+            let alone = self.found.iter_mut().skip(first).filter(|found| found.stamp.beside == 0);
+            alone.for_each(|found| found.add_subagents(agent));
+        }
+        // Or one whose name ends with the beginning of a directory's: that is the whole id of the session.
+        let ids: HashSet<&[u8]> =
+            below.iter().filter_map(|dir| name_bytes(dir)?.get(..ID_START)).collect();
+        if let Some(agent) = place.agent.filter(|_| !ids.is_empty()) {
             for found in self.found.iter_mut().skip(first).filter(|found| found.stamp.beside == 0) {
-                let files = agent.subagent_files(&found.path).into_iter().filter_map(|file| {
-                    let stamp = Stamp::of(&file.metadata().ok()?);
-                    Some((file.into_os_string(), stamp))
-                });
-                found.stamp = found.stamp.with_files(files.collect());
+                let own = found.path.with_extension("");
+                if name_bytes(&own)
+                    .and_then(|name| name.last_chunk::<ID_START>())
+                    .is_some_and(|end| ids.contains(&end[..]))
+                {
+                    found.add_subagents(agent);
+                }
             }
         }
         databases.into_iter().for_each(|database| self.look_into_database(database));
         Ok(below)
     }
 
-    /// Notes the sessions in a database. A file beside it that has the id of one is an older copy.
+    /// Notes the sessions in a database. A file beside it, or below, that has the id of one is an older copy.
     fn look_into_database(&mut self, path: PathBuf) {
         let Ok(metadata) = path.metadata() else { return };
         if !metadata.is_file() || !self.is_new(&metadata) {
@@ -203,11 +231,18 @@ impl Files {
             Ok(found) => {
                 let id =
                     |path: &Path| Some(path.file_name()?.to_str()?.rsplit_once('#')?.1.to_owned());
-                let ids: HashSet<String> =
+                let mut ids: HashSet<String> =
                     found.iter().filter_map(|found| id(&found.path)).collect();
+                let below = path.parent().unwrap_or(Path::new(""));
+                let is_older =
+                    |file: &Path| file.starts_with(below) && is_stored(file) && file.is_file();
+                // Files of subagents' sessions may be there, too.
+                if self.found.iter().any(|found| is_older(&found.path)) {
+                    ids.extend(treering::internal::stored_ids(&path).unwrap_or_default());
+                }
                 let is_copy = |file: &Path| {
                     let stem = file.file_stem().and_then(OsStr::to_str).unwrap_or_default();
-                    file.parent() == path.parent() && ids.contains(stem)
+                    ids.contains(stem) && (file.parent() == path.parent() || is_older(file))
                 };
                 self.found.retain(|found| !is_copy(&found.path));
                 self.found.extend(found);
@@ -330,6 +365,56 @@ mod tests {
         std::fs::write(dir.path().join("p/u/subagents/agent-2.jsonl"), "x").unwrap();
         assert_ne!(stamp("u.jsonl"), after);
         assert_eq!(stamp("v.jsonl"), other);
+    }
+
+    #[test]
+    fn a_directory_may_have_the_whole_id_of_a_session_in_whose_name_is_its_beginning() {
+        let id = "9e311000-0000-4000-8000-000000000001";
+        let (file, other) =
+            ("p/chats/session-1-9e311000.jsonl", "p/chats/session-2-00000000.jsonl");
+        let dir = tree(&[file, other, &format!("p/chats/{id}/explore-1.jsonl")]);
+        let header = format!("{{\"sessionId\":\"{id}\",\"projectHash\":\"5f\"}}\n");
+        std::fs::write(dir.path().join(file), header).unwrap();
+        let names = Dialect::Gemini.places()[0].names;
+        let place = Place { agent: Some(Dialect::Gemini), dir: dir.path().into(), depth: 2, names };
+        let stamps = || {
+            let found = Files::of([&place]).found;
+            let stamp =
+                |name: &str| found.iter().find(|found| found.path.ends_with(name)).unwrap().stamp;
+            (stamp(file), stamp(other))
+        };
+        let before = stamps();
+        std::fs::write(dir.path().join(format!("p/chats/{id}/explore-1.jsonl")), "longer").unwrap();
+        let after = stamps();
+        assert_ne!(before.0.beside, after.0.beside);
+        assert_eq!(before.1, after.1);
+    }
+
+    #[test]
+    fn files_of_sessions_that_were_moved_into_a_database_are_not_listed() {
+        const DATABASE: &[u8] =
+            include_bytes!("../../treering/src/dialect/opencode/testdata/opencode.db");
+        let ids = ["ses_main1", "ses_child1", "ses_old1"];
+        let files = ids.map(|id| format!("storage/session/p/{id}.json"));
+        let dir = tree(&files.each_ref().map(String::as_str));
+        let agent = Some(Dialect::OpenCode);
+        let names = Dialect::OpenCode.places()[0].names;
+        let places = [
+            Place { agent, dir: dir.path().join("storage/session"), depth: 1, names },
+            Place { agent, dir: dir.path().into(), depth: 0, names: SessionNames::ANY },
+        ];
+        let found = || {
+            let found = Files::of(&places).found.into_iter();
+            let name = |found: Found| found.path.file_name().unwrap().to_str().unwrap().to_owned();
+            let mut names: Vec<String> = found.map(name).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(found(), ["ses_child1.json", "ses_main1.json", "ses_old1.json"]);
+        std::fs::write(dir.path().join("opencode.db"), DATABASE).unwrap();
+        let stored = ["ses_main1", "ses_part1", "ses_whole1"].map(|id| format!("opencode.db#{id}"));
+        assert_eq!(found()[..3], stored);
+        assert_eq!(found()[3..], ["ses_old1.json"], "the others are in the database");
     }
 
     #[test]

@@ -260,7 +260,10 @@ mod tests {
                     "/h/Library/Application Support/Block/goose/sessions",
                 ],
             ),
-            (Dialect::OpenCode, &["/h/.local/share/opencode"]),
+            (
+                Dialect::OpenCode,
+                &["/h/.local/share/opencode/storage/session", "/h/.local/share/opencode"],
+            ),
         ];
         for (agent, expected) in table {
             assert_eq!(dirs(&found, agent), expected, "{agent}");
@@ -317,7 +320,10 @@ mod tests {
             dirs(&found, Dialect::Goose)[..2],
             ["/go/data/sessions", "/data/goose/sessions"]
         );
-        assert_eq!(dirs(&found, Dialect::OpenCode), ["/data/opencode"]);
+        assert_eq!(
+            dirs(&found, Dialect::OpenCode),
+            ["/data/opencode/storage/session", "/data/opencode"]
+        );
     }
 
     #[test]

@@ -121,6 +121,11 @@ pub mod internal {
         pub use crate::load::records::{LineContent, LogFormat, Record, TitleLine};
     }
 
+    /// Returns the ids of all sessions in a database of an agent, those of subagents included.
+    pub fn stored_ids(database: &std::path::Path) -> crate::Result<Vec<String>> {
+        crate::dialect::stored::stored_ids(database)
+    }
+
     /// Returns the log of a session.
     pub fn journal_of(session: &crate::Session) -> std::sync::Arc<dyn crate::storage::Journal> {
         session.view().shared_journal()

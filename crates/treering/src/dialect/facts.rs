@@ -6,7 +6,7 @@ use super::export::Export;
 use super::home::{AgentPlace, Destination, ProjectPaths};
 use super::name::Dialect;
 use super::python;
-use super::stored::StoredFormat;
+use super::stored::{ScatteredFormat, StoredFormat};
 use crate::entry::{Kind, head};
 use crate::header::VERSION;
 use crate::id::{EntryId, IdMaker};
@@ -208,6 +208,8 @@ pub(crate) struct Facts {
     pub updates_records: bool,
     /// The way in which the agent keeps sessions in a database.
     pub stored: Option<&'static StoredFormat>,
+    /// The way in which the agent keeps a session in several files.
+    pub scattered: Option<&'static ScatteredFormat>,
     /// Returns the project of a session file, where something beside the file names it.
     pub project: Option<fn(&Path) -> Option<String>>,
     /// Returns whether the first record of a file is this agent's, for dialects that one record settles.
@@ -259,6 +261,7 @@ impl Facts {
         export: None,
         updates_records: false,
         stored: None,
+        scattered: None,
         project: None,
         recognizes: None,
         places: &[],

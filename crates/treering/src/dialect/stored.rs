@@ -1,9 +1,11 @@
-//! Sessions in databases.
+//! Sessions in databases, and sessions in several files.
 //!
 //! A database holds many sessions. Each has a path of its own, `DATABASE#ID`, that stands wherever the path of a
 //! session file does. To be read it is written out as lines, one record a message, in a form that its dialect
 //! decides on; from there on it is a log like any other. The lines are in a file without a name, and are
 //! written again when the database has changed.
+//!
+//! A session in several files has the path of the file that describes it, and is written out in the same way.
 
 use super::Dialect;
 use super::home::SessionNames;
@@ -23,10 +25,21 @@ pub(crate) struct StoredFormat {
     pub names: SessionNames,
     /// Returns whether a database is one of the agent's.
     pub recognizes: fn(&Database) -> bool,
-    /// Returns all sessions but those of subagents, which are parts of others.
+    /// Returns all sessions.
     pub sessions: fn(&Database) -> io::Result<Vec<StoredRow>>,
     /// Writes the lines of a session. Returns whether there is one.
     pub write: fn(&Database, &str, &mut dyn Write) -> io::Result<bool>,
+}
+
+/// The way in which an agent keeps a session in several files.
+#[derive(Debug)]
+pub(crate) struct ScatteredFormat {
+    /// Returns whether a file is the one that describes a session, by its path alone.
+    pub is_session: fn(&Path) -> bool,
+    /// Returns the files and directories that tell whether the session has changed.
+    pub watched: fn(&Path) -> Vec<PathBuf>,
+    /// Writes the lines of a session.
+    pub write: fn(&Path, &mut dyn Write) -> io::Result<()>,
 }
 
 /// A session in a database, as the database tells without reading its messages.
@@ -39,6 +52,8 @@ pub(crate) struct StoredRow {
     pub modified: i64,
     /// A hash of what changes with the session.
     pub fingerprint: u64,
+    /// Whether it is one of a subagent, which is a part of another session.
+    pub is_part: bool,
 }
 
 /// A session in a database.
@@ -66,15 +81,23 @@ pub fn is_database_name(name: &[u8]) -> bool {
     formats.into_iter().any(|format| format.names.has(name))
 }
 
-/// Returns whether a path stands for a session in a database: it is that of a file, `#` and an id, and no
-/// file's itself.
+/// Returns whether a path stands for a session that is not the lines of a file: one in a database, whose path is that
+/// of a file, `#` and an id, and no file's itself; or one in several files.
 ///
 /// ```
 /// # use std::path::Path;
 /// assert!(!treering::dialect::is_stored(Path::new("chat.jsonl")));
 /// ```
 pub fn is_stored(path: &Path) -> bool {
-    split(path).is_some()
+    split(path).is_some() || scattered(path).is_some()
+}
+
+/// Returns the way in which a session is kept that has several files, of which `path` describes it.
+fn scattered(path: &Path) -> Option<&'static ScatteredFormat> {
+    // Nearly every session is in a file with another name.
+    path.extension().filter(|extension| *extension == "json")?;
+    let formats = Dialect::ALL.into_iter().filter_map(|dialect| dialect.facts().scattered);
+    formats.into_iter().find(|format| (format.is_session)(path)).filter(|_| path.is_file())
 }
 
 /// Returns the sessions in a database; `None` if it is none of an agent's.
@@ -87,18 +110,27 @@ pub fn is_stored(path: &Path) -> bool {
 /// assert!(treering::dialect::stored_sessions("nowhere.db".as_ref()).is_err());
 /// ```
 pub fn stored_sessions(database: &Path) -> Result<Option<Vec<StoredSession>>> {
-    let sessions = sqlite::read(database, |found| match format_of(found) {
-        Some(format) => (format.sessions)(found).map(Some),
-        None => Ok(None),
-    });
     let of = |row: StoredRow| StoredSession {
         path: joined(database, &row.id),
         messages: row.messages,
         modified: row.modified,
         fingerprint: row.fingerprint,
     };
-    let sessions = sessions.map_err(Error::io(database, "read"))?;
-    Ok(sessions.map(|sessions| sessions.into_iter().map(of).collect()))
+    let rows = rows(database)?;
+    Ok(rows.map(|rows| rows.into_iter().filter(|row| !row.is_part).map(of).collect()))
+}
+
+/// Returns the ids of all sessions in a database, those of subagents included.
+pub(crate) fn stored_ids(database: &Path) -> Result<Vec<String>> {
+    Ok(rows(database)?.unwrap_or_default().into_iter().map(|row| row.id).collect())
+}
+
+fn rows(database: &Path) -> Result<Option<Vec<StoredRow>>> {
+    let rows = sqlite::read(database, |found| match format_of(found) {
+        Some(format) => (format.sessions)(found).map(Some),
+        None => Ok(None),
+    });
+    rows.map_err(Error::io(database, "read"))
 }
 
 fn format_of(database: &Database) -> Option<&'static StoredFormat> {
@@ -106,8 +138,16 @@ fn format_of(database: &Database) -> Option<&'static StoredFormat> {
     formats.into_iter().find(|format| (format.recognizes)(database))
 }
 
-/// Opens the log in a file, or of a session in a database.
+/// Opens the log in a file, or of a session in a database or in several files.
 pub(crate) fn open(path: &Path) -> Result<FileJournal> {
+    if let Some(format) = scattered(path) {
+        let watched = FileStates::of((format.watched)(path));
+        let file = Scratch::writer().and_then(|mut out| {
+            (format.write)(path, &mut out)?;
+            out.into_inner().map_err(io::IntoInnerError::into_error)
+        });
+        return Ok(FileJournal::made(file.map_err(Error::io(path, "read"))?, watched, path));
+    }
     let Some((database, id)) = split(path) else {
         let journal = FileJournal::open(path)?;
         check_no_database(&journal, path)?;

@@ -1,11 +1,12 @@
-//! The history of a chat as it changes: messages that are written again, rewinds, and the name of the chat.
+//! The history of a chat as it changes: messages that are written again, rewinds, and the name of the chat. The chats
+//! of subagents, which are read after it, are trees of their own.
 
 use super::{get, literal};
 use crate::dialect::Linker;
 use crate::entry::Kind;
 use crate::entry::head::Head;
 use crate::json;
-use crate::tree::{NONE, Row, Tree};
+use crate::tree::{NONE, Node, Row, Tree};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
@@ -18,6 +19,21 @@ pub(super) struct Gemini {
     /// The current history, as positions in `messages`.
     history: Vec<usize>,
     name: Option<String>,
+    /// The last message of the session itself, once the chat of a subagent has begun.
+    end: Option<Option<usize>>,
+    /// The rows of subagents.
+    subagents: Vec<Row>,
+}
+
+/// The member `kind` in the header of a subagent's chat.
+pub(super) const SUBAGENT: &[u8] = b"\"subagent\"";
+
+/// Returns whether a record is the header of a subagent's chat.
+pub(super) fn is_subagent(record: &[u8]) -> bool {
+    memchr::memmem::find(record, SUBAGENT).is_some()
+        && get(record, "projectHash").is_some()
+        && get(record, "id").is_none()
+        && get(record, "kind") == Some(SUBAGENT)
 }
 
 /// Returns whether a record may change the history or name the chat.
@@ -27,6 +43,9 @@ pub(super) fn is_command(record: &[u8]) -> bool {
 
 impl Linker for Gemini {
     fn row(&mut self, row: Row, head: &Head<'_>) {
+        if self.end.is_some() {
+            self.subagents.push(row);
+        }
         let id = head.id.as_ref().map(|id| &*id.text);
         let known = id.and_then(|id| self.ids.get(id)).copied();
         if let Some(known) = known {
@@ -49,12 +68,21 @@ impl Linker for Gemini {
     }
 
     fn side(&mut self, record: &[u8]) {
-        if let Some(id) = literal(record, "$rewindTo").and_then(json::string) {
+        if is_subagent(record) {
+            // The first chat is what was opened, whoever wrote it.
+            if !self.messages.is_empty() {
+                self.end.get_or_insert(self.history.last().copied());
+                self.history.clear();
+                self.ids.clear();
+            }
+        } else if let Some(id) = literal(record, "$rewindTo").and_then(json::string) {
             let known = self.ids.get(&*id);
             let place = known.and_then(|known| self.history.iter().position(|at| at == known));
             // As Gemini CLI has it: a message that is not there takes back everything.
             self.history.truncate(place.unwrap_or(0));
-        } else if let Some(summary) = get(record, "$set").and_then(|set| literal(set, "summary")) {
+        } else if self.end.is_none()
+            && let Some(summary) = get(record, "$set").and_then(|set| literal(set, "summary"))
+        {
             self.name = json::string(summary).map(|summary| summary.into_owned());
         }
     }
@@ -64,7 +92,11 @@ impl Linker for Gemini {
             let parent = before.map_or(NONE, |before| self.messages[before].0);
             tree.relink(row, if parent == row { NONE } else { parent });
         }
-        let leaf = self.history.last().map(|&at| self.messages[at].0);
+        for row in self.subagents.drain(..) {
+            tree.set_flag(row, Node::SIDECHAIN);
+        }
+        let end = self.end.unwrap_or(self.history.last().copied());
+        let leaf = end.map(|at| self.messages[at].0);
         tree.choose_leaf(leaf);
         tree.relinked();
         if self.name.is_some() {

@@ -4,6 +4,9 @@
 //! `$`. A message may stand in the file several times: the last one counts, in the place of the first.
 //! `$rewindTo` takes back a message and all after it, and `$set` with `messages` replaces the whole history,
 //! for example after a compression. [`link`] makes a tree of it.
+//!
+//! The chat of a subagent is a file of its own, in a directory beside the session's file that is named after the
+//! session. Its header has the kind `subagent`.
 
 mod decode;
 mod link;
@@ -16,14 +19,16 @@ use super::aside::Aside;
 use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::genai::{is_response, parts};
-use super::home::{AgentPlace, BaseDir, SessionNames};
-use super::shape::{self, get, is_object, literal, members, whole_line};
+use super::home::{AgentPlace, BaseDir, SessionNames, jsonl_files};
+use super::shape::{self, get, is_object, literal, members, text, whole_line};
 use super::{Class, Codec, Decoded, Glance, Linker, RequestMetadata};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
+use crate::fs::{self, Access};
 use crate::header::Header;
 use crate::json;
-use std::path::Path;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 /// The dialect of Gemini CLI.
 #[derive(Debug)]
@@ -39,6 +44,7 @@ static FACTS: Facts = Facts {
     updates_records: true,
     recognizes: Some(recognizes),
     project: Some(project),
+    subagent_files: Some(subagent_files),
     // `chats` of each project; files of subagents stand one level deeper.
     places: &[AgentPlace::new(
         BaseDir::VariableOrHome("GEMINI_CLI_HOME", ".gemini", ".gemini"),
@@ -73,29 +79,48 @@ fn project(path: &Path) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
+/// Returns the files of a chat's subagents: in the directory beside it that has the name of its session, of which the
+/// name of the file has only the beginning.
+fn subagent_files(path: &Path) -> Vec<PathBuf> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    // Ids of sessions are; others would be written with `_` instead.
+    let id = session_id(path).filter(|id| !id.is_empty() && id.bytes().all(is_plain));
+    let directory = path.parent().zip(id).map(|(chats, id)| chats.join(id));
+    directory.map(|directory| jsonl_files(&directory)).unwrap_or_default()
+}
+
+/// Returns the id in the header of a chat.
+fn session_id(path: &Path) -> Option<String> {
+    /// A header has few members; that of a subagent has a list of directories.
+    const LONGEST: u64 = 16 * 1024;
+    let mut start = Vec::new();
+    fs::open(path, Access::Read).ok()?.take(LONGEST).read_to_end(&mut start).ok()?;
+    let header = start.split(|byte| *byte == b'\n').next()?;
+    text(header, "sessionId").map(|id| id.into_owned())
+}
+
 impl Codec for Gemini {
     fn facts(&self) -> &'static Facts {
         &FACTS
     }
 
     fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
-        let Some([id, kind, content, set, project, time]) =
-            whole_line(line, ["id", "type", "content", "$set", "projectHash", "timestamp"])
-        else {
+        let keys = ["id", "type", "content", "$set", "projectHash", "kind", "timestamp"];
+        let Some([id, kind, content, set, project, file, time]) = whole_line(line, keys) else {
             return Glance::Unclear;
         };
-        let class = class(id, kind, content, set, project);
+        let class = class(id, kind, content, set, (project, file));
         shape::glance(line, class, [id, None, time])
     }
 
     fn classify(&self, _: &str, record: &[u8]) -> Class {
-        let keys = ["id", "type", "content", "$set", "projectHash"];
-        let [id, kind, content, set, project] = json::get_all(record, keys);
-        class(id, kind, content, set, project)
+        let keys = ["id", "type", "content", "$set", "projectHash", "kind"];
+        let [id, kind, content, set, project, file] = json::get_all(record, keys);
+        class(id, kind, content, set, (project, file))
     }
 
     fn side_matters(&self, record: &[u8]) -> bool {
-        link::is_command(record)
+        link::is_command(record) || link::is_subagent(record)
     }
 
     fn linker(&self) -> Option<Box<dyn Linker>> {
@@ -132,7 +157,7 @@ fn class(
     kind: Option<&[u8]>,
     content: Option<&[u8]>,
     set: Option<&[u8]>,
-    project: Option<&[u8]>,
+    (project, file): (Option<&[u8]>, Option<&[u8]>),
 ) -> Class {
     if id.is_some_and(|id| id.starts_with(b"\"")) {
         return Class::Entry(
@@ -147,7 +172,8 @@ fn class(
         );
     }
     if project.is_some() {
-        return Class::Header;
+        // The linker has to see where the chat of a subagent begins.
+        return if file == Some(link::SUBAGENT) { Class::Side } else { Class::Header };
     }
     match set.map(history).unwrap_or_default().as_slice() {
         [] => Class::Side,

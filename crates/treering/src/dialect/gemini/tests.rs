@@ -127,3 +127,42 @@ fn a_file_in_which_nothing_is_said_is_in_no_list() {
         assert_eq!(session.context().unwrap().messages.len(), count - 1, "it opens all the same");
     }
 }
+
+#[test]
+fn subagents_are_read_with_the_session_and_stand_beside_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("chats/session-2026-03-02T08-00-9e311000.jsonl");
+    let beside = dir.path().join("chats/9e311000-0000-4000-8000-000000000001");
+    std::fs::create_dir_all(&beside).unwrap();
+    std::fs::write(&path, FIXTURE).unwrap();
+    let alone = Session::open(&path).unwrap();
+    let file = beside.join("explore-1.jsonl");
+    std::fs::write(
+        &file,
+        concat!(
+            r#"{"sessionId":"explore-1","projectHash":"5f","startTime":"2026-03-02T09:00:00.000Z","lastUpdated":"2026-03-02T09:00:00.000Z","kind":"subagent","directories":["/srv/kiln"]}"#,
+            "\n",
+            r#"{"id":"s1","timestamp":"2026-03-02T09:00:01.000Z","type":"user","content":[{"text":"Look at the fan."}]}"#,
+            "\n",
+            r#"{"id":"s2","timestamp":"2026-03-02T09:00:02.000Z","type":"gemini","content":"I lo","model":"gemini-3-pro"}"#,
+            "\n",
+            r#"{"id":"s2","timestamp":"2026-03-02T09:00:02.000Z","type":"gemini","content":"The fan is fine.","tokens":{"input":10,"output":5,"cached":0,"thoughts":0,"tool":0,"total":15},"model":"gemini-3-pro"}"#,
+            "\n",
+            r#"{"$set":{"summary":"Not the session's name"}}"#,
+            "\n",
+        ),
+    )
+    .unwrap();
+    assert_eq!(Dialect::Gemini.subagent_files(&path), std::slice::from_ref(&file));
+    let joined = Session::open(&path).unwrap();
+    assert_eq!((joined.leaf(), joined.id()), (alone.leaf(), alone.id()));
+    assert_eq!((said(&joined), joined.name()), (said(&alone), alone.name()));
+    assert_eq!(joined.tree().len(), alone.tree().len() + 2);
+    assert_eq!(texts_at(&joined, "s2"), ["Look at the fan.", "The fan is fine."]);
+    assert_eq!(joined.stats().unwrap().sidechains.output, 5);
+    assert_eq!(crate::catalog::info(&path).unwrap().title(), "Kiln sensor");
+
+    let subagent = Session::open(&file).unwrap();
+    assert_eq!(subagent.id().as_str(), "explore-1");
+    assert_eq!(said(&subagent), ["u Look at the fan.", "a The fan is fine."]);
+}

@@ -31,7 +31,7 @@ pub(super) fn sessions(database: &Database) -> io::Result<Vec<StoredRow>> {
         let id = row.text("id")?.unwrap_or_default().into_owned();
         let modified = time(row, "updated_at")?.unwrap_or(0);
         let fingerprint = mixed(0, row.start());
-        found.insert(id.clone(), StoredRow { id, messages: 0, modified, fingerprint });
+        found.insert(id.clone(), StoredRow { id, modified, fingerprint, ..StoredRow::default() });
         Ok(())
     })?;
     database.rows(messages, |row| {

@@ -1,7 +1,7 @@
-//! OpenCode: sessions in a database, read only.
+//! OpenCode: sessions in a database, or in the files of versions before it, read only.
 //!
 //! The database has a row for every session, every message and every part of a message; the content of a message
-//! and of a part is JSON in its column `data`. [`rows`] writes a session as lines:
+//! and of a part is JSON in its column `data`. Before, each was a file. [`rows`] and [`files`] write a session as lines:
 //!
 //! ```text
 //! {"session":{"id":…,"directory":…,"title":…,"time":…},"revertedFrom":…}
@@ -13,6 +13,8 @@
 
 mod context;
 mod decode;
+mod files;
+mod lines;
 mod link;
 mod rows;
 
@@ -24,7 +26,7 @@ use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir, SessionNames};
 use super::shape::{self, get, is_object, literal, members, text, whole_line};
-use super::stored::StoredFormat;
+use super::stored::{ScatteredFormat, StoredFormat};
 use super::{Class, Codec, Decoded, Glance, Linker, RequestMetadata};
 use crate::entry::head::Marks;
 use crate::entry::{Kind, Role};
@@ -45,15 +47,23 @@ static FACTS: Facts = Facts {
     own_types: &[""],
     recognizes: Some(recognizes),
     stored: Some(&STORED),
-    places: &[AgentPlace::new(
-        BaseDir::VariableOrHome("XDG_DATA_HOME", "opencode", ".local/share/opencode"),
-        "",
-        0,
-    )],
+    scattered: Some(&SCATTERED),
+    // A database hides the files of sessions that were moved into it, so it comes after them.
+    places: &[
+        AgentPlace::new(DATA, "storage/session", 1).named(FILES),
+        AgentPlace::new(DATA, "", 0),
+    ],
     resume: Some(&["opencode", "--session", "{id}"]),
     has_notes: true,
     ..Facts::DEFAULT
 };
+
+const DATA: BaseDir = BaseDir::VariableOrHome("XDG_DATA_HOME", "opencode", ".local/share/opencode");
+
+const FILES: SessionNames = SessionNames { start: "ses_", ends: &[".json"], except: &[] };
+
+static SCATTERED: ScatteredFormat =
+    ScatteredFormat { is_session: files::is_session, watched: files::watched, write: files::write };
 
 static STORED: StoredFormat = StoredFormat {
     // Versions that are no releases have a database of their own, such as `opencode-dev.db`.

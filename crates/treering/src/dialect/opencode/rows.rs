@@ -1,8 +1,8 @@
 //! The rows of a session, written as lines.
 
-use crate::dialect::shape::{Object, get, literal, quote, text};
+use super::lines::{self, MessageKey, MessageLines, Reverted};
+use crate::dialect::shape::Object;
 use crate::dialect::stored::{StoredRow, mixed, object_in_line};
-use crate::json;
 use crate::log::sqlite::{Database, Row, Table};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -28,7 +28,7 @@ fn tables(database: &Database) -> Option<Tables<'_>> {
     })
 }
 
-/// Returns the sessions that no other session began.
+/// Returns all sessions; those that another session began are parts of it.
 pub(super) fn sessions(database: &Database) -> io::Result<Vec<StoredRow>> {
     let Some(tables) = tables(database) else { return Ok(Vec::new()) };
     let mut sessions: HashMap<String, StoredRow> = HashMap::new();
@@ -40,7 +40,8 @@ pub(super) fn sessions(database: &Database) -> io::Result<Vec<StoredRow>> {
             parents.insert(id.clone(), parent.into_owned());
         }
         let fingerprint = mixed(0, row.start());
-        sessions.insert(id.clone(), StoredRow { id, messages: 0, modified, fingerprint });
+        let session = StoredRow { id: id.clone(), modified, fingerprint, ..StoredRow::default() };
+        sessions.insert(id, session);
         Ok(())
     })?;
     database.rows(tables.message, |row| {
@@ -84,18 +85,9 @@ pub(super) fn sessions(database: &Database) -> io::Result<Vec<StoredRow>> {
         at != id
     };
     let mut found: Vec<StoredRow> = sessions.into_values().collect();
-    found.retain(|session| !is_below(&session.id));
+    found.iter_mut().for_each(|session| session.is_part = is_below(&session.id));
     found.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(found)
-}
-
-/// A message that is to be written: its place in time, and its row.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct MessageKey {
-    time: i64,
-    id: String,
-    /// The session of a subagent.
-    sidechain: Option<String>,
 }
 
 /// Writes a session and those of its subagents, by time.
@@ -132,15 +124,23 @@ pub(super) fn write(database: &Database, id: &str, out: &mut dyn Write) -> io::R
         })?;
     }
     messages.sort();
-    let mut writer = Messages { database, tables, reverted, tails: HashMap::new() };
-    messages.iter().try_for_each(|message| writer.write(message, out))?;
+    let mut lines = MessageLines::new(reverted);
+    for message in &messages {
+        let mut info = None;
+        database.rows_with(tables.message, "id", &message.id, |row| {
+            info = row.text("data")?.map(|data| object_in_line(&data));
+            Ok(())
+        })?;
+        let Some(info) = info else { continue };
+        let mut parts = Vec::new();
+        database.rows_with(tables.part, "message_id", &message.id, |row| {
+            let id = row.text("id")?.unwrap_or_default().into_owned();
+            parts.push((id, object_in_line(&row.text("data")?.unwrap_or_default())));
+            Ok(())
+        })?;
+        lines.write(message, &info, parts, out)?;
+    }
     Ok(true)
-}
-
-/// The place from which a session was taken back.
-struct Reverted {
-    message: String,
-    part: Option<String>,
 }
 
 /// Writes the first line. Returns the place from which the session was taken back.
@@ -169,93 +169,5 @@ fn write_session(row: &Row<'_>, out: &mut dyn Write) -> io::Result<Option<Revert
         }
     }
     let revert = row.text("revert")?.map(|revert| object_in_line(&revert));
-    let reverted = revert.as_deref().and_then(|revert| {
-        let part = text(revert, "partID").map(|part| part.into_owned());
-        Some(Reverted { message: text(revert, "messageID")?.into_owned(), part })
-    });
-    let mut line = Object::new().raw("session", &session.close());
-    if let Some(Reverted { message, part }) = &reverted {
-        line = line.text("revertedFrom", &reverted_id(message, part.is_some()));
-    }
-    line = line.maybe("revert", revert.as_deref());
-    out.write_all(&line.close())?;
-    out.write_all(b"\n")?;
-    Ok(reverted)
-}
-
-/// Returns the id of the first record that was taken back. Where only some parts of a message were, they
-/// are a record of their own.
-fn reverted_id(message: &str, is_part: bool) -> String {
-    let end = if is_part { ".reverted" } else { "" };
-    format!("{message}{end}")
-}
-
-struct Messages<'a> {
-    database: &'a Database,
-    tables: Tables<'a>,
-    reverted: Option<Reverted>,
-    /// The first message that stays, of each compaction that was asked for.
-    tails: HashMap<String, Vec<u8>>,
-}
-
-impl Messages<'_> {
-    fn write(&mut self, message: &MessageKey, out: &mut dyn Write) -> io::Result<()> {
-        let mut info = None;
-        self.database.rows_with(self.tables.message, "id", &message.id, |row| {
-            info = row.text("data")?.map(|data| object_in_line(&data));
-            Ok(())
-        })?;
-        let Some(info) = info else { return Ok(()) };
-        let mut parts = Vec::new();
-        self.database.rows_with(self.tables.part, "message_id", &message.id, |row| {
-            let id = row.text("id")?.unwrap_or_default().into_owned();
-            let data = row.text("data")?.unwrap_or_default();
-            let part = json::with_member(&object_in_line(&data), "id", &json::quoted(&id));
-            parts.push((id, part));
-            Ok(())
-        })?;
-        parts.sort();
-        let compaction =
-            parts.iter().find(|(_, part)| get(part, "type") == Some(b"\"compaction\""));
-        if let Some(tail) = compaction.and_then(|(_, part)| literal(part, "tail_start_id")) {
-            self.tails.insert(message.id.clone(), tail.to_vec());
-        }
-        let asked_by = text(&info, "parentID");
-        let tail = asked_by.and_then(|id| self.tails.get(&*id)).cloned();
-        let tail = tail.filter(|_| get(&info, "summary") == Some(b"true"));
-        let cut = self.reverted.as_ref().filter(|reverted| reverted.message == message.id);
-        let cut = cut.and_then(|reverted| reverted.part.as_ref());
-        let cut = cut.map_or(parts.len(), |first| parts.partition_point(|(id, _)| id < first));
-        let (kept, reverted) = parts.split_at(cut);
-        write_line(&message.id, message, tail.as_deref(), &info, kept, out)?;
-        if !reverted.is_empty() {
-            // Its tokens are those of the whole message, which count once.
-            let info = Object::new().raw("role", &quote(b"assistant")).close();
-            let id = reverted_id(&message.id, true);
-            write_line(&id, message, None, &info, reverted, out)?;
-        }
-        Ok(())
-    }
-}
-
-fn write_line(
-    id: &str,
-    message: &MessageKey,
-    tail: Option<&[u8]>,
-    info: &[u8],
-    parts: &[(String, Vec<u8>)],
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let mut line = Object::new().text("id", id);
-    if let Some(sidechain) = &message.sidechain {
-        line = line.text("sidechain", sidechain);
-    }
-    line = line.maybe("tail", tail).raw("time", message.time.to_string().as_bytes());
-    out.write_all(&line.raw("info", info).into_open())?;
-    out.write_all(b",\"parts\":[")?;
-    for (at, (_, part)) in parts.iter().enumerate() {
-        out.write_all(if at > 0 { b"," } else { b"" })?;
-        out.write_all(part)?;
-    }
-    out.write_all(b"]}\n")
+    lines::write_session(session, revert.as_deref(), out)
 }

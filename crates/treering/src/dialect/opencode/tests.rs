@@ -140,3 +140,74 @@ fn tokens_and_costs_count_once() {
     let fork = open(FIXTURE.replace("msg_", "msg_f").replace("ses_main1", "ses_fork1")).unwrap();
     assert_eq!(ledger.add(&fork).unwrap().shared.requests, 6);
 }
+
+/// Writes a session as versions before the database did, after the lines that it reads as.
+fn write_files(storage: &Path, lines: &str) -> PathBuf {
+    let put = |path: String, value: &serde_json::Value| {
+        let path = storage.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, serde_json::to_string_pretty(value).unwrap()).unwrap();
+        path
+    };
+    let mut lines = lines.lines().map(|line| serde_json::from_str(line).unwrap());
+    let first: serde_json::Value = lines.next().unwrap();
+    let mut session = first["session"].clone();
+    let id = session["id"].as_str().unwrap().to_owned();
+    session["time"] =
+        serde_json::json!({"created": session["time"], "updated": session["updated"]});
+    session["projectID"] = "4b0ea68d".into();
+    if !first["revert"].is_null() {
+        session["revert"] = first["revert"].clone();
+    }
+    for message in lines {
+        let name = message["id"].as_str().unwrap();
+        let mut info = message["info"].clone();
+        info["id"] = name.into();
+        info["sessionID"] = id.as_str().into();
+        put(format!("message/{id}/{name}.json"), &info);
+        for part in message["parts"].as_array().unwrap() {
+            let mut part = part.clone();
+            part["messageID"] = name.into();
+            part["sessionID"] = id.as_str().into();
+            put(format!("part/{name}/{}.json", part["id"].as_str().unwrap()), &part);
+        }
+    }
+    put(format!("session/4b0ea68d/{id}.json"), &session)
+}
+
+#[test]
+fn the_files_of_versions_before_the_database_read_as_the_rows_do() {
+    let own: Vec<&str> = FIXTURE.lines().filter(|line| !line.contains("\"sidechain\"")).collect();
+    let expected = open(own.join("\n") + "\n").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let path = write_files(&dir.path().join("storage"), &own.join("\n"));
+    assert!(is_stored(&path));
+    let session = Session::open(&path).unwrap();
+    assert_eq!((session.id(), session.cwd()), (expected.id(), expected.cwd()));
+    assert_eq!((session.name(), session.leaf()), (expected.name(), expected.leaf()));
+    assert_eq!(said(&session), said(&expected));
+    assert_eq!(session.tree().len(), expected.tree().len());
+    assert_eq!(session.stats().unwrap(), expected.stats().unwrap());
+    assert!(session.append(crate::Message::user("no")).is_err());
+    let info = crate::catalog::info(&path).unwrap();
+    assert_eq!((info.agent, info.title()), (Dialect::OpenCode, "Kiln sensor"));
+
+    std::fs::write(dir.path().join("storage/message/ses_main1/msg_zz.json"), "no JSON").unwrap();
+    let damaged = Session::open(&path).unwrap();
+    assert_eq!(damaged.tree().len(), expected.tree().len() + 1, "nothing is hidden");
+    std::fs::remove_dir_all(dir.path().join("storage/message")).unwrap();
+    assert!(Session::open(&path).unwrap().tree().is_empty(), "a session without messages");
+    std::fs::write(&path, "no JSON").unwrap();
+    assert!(Session::open(&path).is_ok_and(|session| session.tree().is_empty()));
+}
+
+#[test]
+fn other_files_are_not_taken_for_sessions() {
+    for other in ["ses_1.json", "session/p/ses_1.json", "storage/session/p/x.json"] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(other);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "{}").unwrap();
+        assert!(!is_stored(&path), "{other}");
+    }
+}
