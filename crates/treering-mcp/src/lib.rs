@@ -12,6 +12,7 @@
 
 mod args;
 mod pieces;
+mod progress;
 mod protocol;
 mod read;
 mod sessions;
@@ -19,6 +20,7 @@ mod stdio;
 mod tools;
 mod write;
 
+pub use progress::ProgressNotes;
 pub use protocol::{ErrorCode, Message, ProtocolError, Request, is_version};
 pub use sessions::{Control, Sessions, UsageRead};
 

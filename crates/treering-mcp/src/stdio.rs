@@ -4,12 +4,13 @@
 //! search runs. A canceled request is not answered.
 
 use crate::McpServer;
+use crate::progress::ProgressNotes;
 use crate::protocol::{ErrorCode, Message, ProtocolError, Request};
 use crate::sessions::Control;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::io::{self, BufRead, Read, Write};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use treering::catalog::Progress;
 
@@ -18,9 +19,6 @@ const LONGEST: u64 = 16 * 1024 * 1024;
 
 /// Requests that are answered at the same time. Further lines are read when one of them is done.
 const AT_ONCE: usize = 16;
-
-/// Progress is told at most this many times during a call.
-const TOLD: u64 = 50;
 
 /// The requests that are being answered, by their id.
 #[derive(Debug, Default)]
@@ -186,18 +184,11 @@ impl McpServer {
         cancel: &AtomicBool,
         writer: &Writer<W>,
     ) -> Value {
-        let token = request.progress_token();
-        let told = AtomicU64::new(0);
+        let notes = ProgressNotes::of(request);
         let tell = |progress: Progress| {
-            let Some(token) = token else { return };
-            let (done, total) = (progress.done as u64, progress.total as u64);
-            let step = done.saturating_mul(TOLD) / total.max(1);
-            if step > told.fetch_max(step, Ordering::Relaxed) {
-                let params = json!({"progressToken": token, "progress": done, "total": total});
-                let message =
-                    json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params});
+            if let Some(note) = notes.as_ref().and_then(|notes| notes.note(progress)) {
                 // A client that is gone is noticed when it is answered.
-                let _ = writer.write(&message);
+                let _ = writer.write(&note);
             }
         };
         let control = Control::new(cancel).with_progress(&tell);

@@ -1,7 +1,9 @@
 //! The Model Context Protocol at `/mcp`: the tools of `treering-mcp` over the sessions of the token's space.
 //!
-//! Every message is a `POST` with one answer. Nothing is kept between messages, so any node answers any of them, and a
+//! Every message is a `POST` with one answer, before which a client that asks for it is told of progress. Nothing is kept between messages, so any node answers any of them, and a
 //! client cancels by closing its connection. Tools that change sessions are offered to tokens that may write.
+
+mod exchange;
 
 use crate::auth::unix_millis;
 use crate::call::{Call, JSON, empty_answer, json_answer};
@@ -11,9 +13,10 @@ use crate::problem::Problem;
 use axum::http::{HeaderMap, Method, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use exchange::{CancelOnDrop, Exchange, Step, takes_events};
 use serde_json::Value;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use treering::catalog::SessionInfo;
@@ -22,8 +25,8 @@ use treering::store::{ListQuery, Scope, Store};
 use treering::{ForkOptions, Position, Session, SessionId};
 use treering_index::Project;
 use treering_mcp::{
-    Access, Control, ErrorCode, McpServer, Message, ProtocolError, Request, Sessions, Settings,
-    UsageRead, is_version,
+    Access, Control, ErrorCode, McpServer, Message, ProgressNotes, ProtocolError, Request,
+    Sessions, Settings, UsageRead, is_version,
 };
 use treering_search::{Found, Options, Query, Summary};
 use treering_usage::{Prices, Zone};
@@ -43,15 +46,6 @@ pub(crate) static OPERATION: LazyLock<Operation> = LazyLock::new(|| {
 /// The time after which a search answers with what it has: clients do not wait much longer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sets its flag when it is dropped: when the client is gone, or the request took too long.
-struct CancelOnDrop(Arc<AtomicBool>);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 async fn answer(mut call: Call) -> Answered {
     let bytes = call.bytes().await?;
     let refused =
@@ -67,36 +61,45 @@ async fn answer(mut call: Call) -> Answered {
         return refused(&request.id, &error, StatusCode::BAD_REQUEST);
     }
     let server = server(&call)?;
-    let cancel = Arc::new(AtomicBool::new(false));
-    let _canceled_when_dropped = CancelOnDrop(Arc::clone(&cancel));
+    let flag = Arc::new(AtomicBool::new(false));
+    let cancel = CancelOnDrop(Arc::clone(&flag));
     let turn = match request.writes() {
-        true => turn(&call, &server, &request, &cancel).await?,
+        true => turn(&call, &server, &request, &flag).await?,
         false => None,
     };
     let names_version = request.version().is_some();
     let (writes, id) = (request.writes(), request.id.clone());
-    let flag = Arc::clone(&cancel);
-    let mut working = Box::pin(call.node.work.run(move || {
-        let answered = server.answer(&request, &Control::new(&flag));
-        drop(turn);
-        answered
-    }));
+    let (teller, notes) = tokio::sync::mpsc::unbounded_channel();
+    let told = ProgressNotes::of(&request).filter(|_| takes_events(&call.headers));
     let patience = PATIENCE.min(call.node.limits.request_time / 2);
-    let answered = match tokio::time::timeout(patience, &mut working).await {
-        Ok(answered) => answered?,
-        Err(_) => {
-            // It answers with what it has.
-            cancel.store(true, Ordering::Relaxed);
-            working.await?
+    let (node, space) = (Arc::clone(&call.node), call.space().to_owned());
+    let working = Box::pin(async move {
+        let work = node.work.run(move || {
+            let tell = |progress| {
+                if let Some(note) = told.as_ref().and_then(|told| told.note(progress)) {
+                    // A client that is gone cancels the call.
+                    let _ = teller.send(note);
+                }
+            };
+            let answered = server.answer(&request, &Control::new(&flag).with_progress(&tell));
+            drop(turn);
+            answered
+        });
+        let answered = work.await;
+        node.sessions.trim();
+        if writes {
+            node.feeds.wake(&space);
         }
-    };
-    call.node.sessions.trim();
-    if writes {
-        call.node.feeds.wake(call.space());
-    }
-    match answered {
-        Ok(answer) => json_answer(StatusCode::OK, &answer),
-        Err(error) => refused(&id, &error, status(&error, names_version)),
+        answered
+    });
+    let deadline = Exchange::deadline_in(patience);
+    let mut exchange = Exchange { id, cancel, working, notes, deadline };
+    match exchange.next().await {
+        Step::Note(note) => Ok(exchange.into_events(note)),
+        Step::Answer(answered) => match answered? {
+            Ok(answer) => json_answer(StatusCode::OK, &answer),
+            Err(error) => refused(&exchange.id, &error, status(&error, names_version)),
+        },
     }
 }
 

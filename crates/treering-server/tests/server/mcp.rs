@@ -197,3 +197,52 @@ async fn a_session_is_known_by_its_id_before_the_list_has_it() {
     let read = tool(&node, ADMIN, "read_session", json!({"session": fork["id"]})).await.unwrap();
     assert_eq!(read["entries"][0]["text"], "tea?");
 }
+
+/// Calls a search with a progress token, and returns the answer.
+async fn search_with_token(node: &Node, accept: &str, query: &str) -> Answer {
+    let params = json!({
+        "name": "search",
+        "arguments": {"query": query},
+        "_meta": {"progressToken": "t1"},
+    });
+    let asked = node.request("POST", "/mcp").header("accept", accept);
+    send(with_body(asked, request("tools/call", params))).await
+}
+
+#[tokio::test]
+async fn a_client_that_asks_for_it_is_told_of_progress() {
+    let node = Node::start().await;
+    for name in ["kitchen", "garden", "cellar"] {
+        let session = node.session(name).await;
+        node.say(&session, "tea?").await;
+    }
+    let both = "application/json, text/event-stream";
+    let answer = search_with_token(&node, both, "tea").await;
+    assert_eq!((answer.status, answer.header("content-type")), (200, "text/event-stream"));
+    let text = String::from_utf8(answer.body.to_vec()).unwrap();
+    let event = |event: &str| -> Value {
+        let data = event.strip_prefix("event: message\ndata: ").unwrap();
+        serde_json::from_str(data).unwrap()
+    };
+    let events: Vec<Value> = text.split_terminator("\n\n").map(event).collect();
+    let (last, notes) = events.split_last().unwrap();
+    assert!(!notes.is_empty());
+    for (at, note) in notes.iter().enumerate() {
+        let expected = json!({"progressToken": "t1", "progress": at + 1, "total": 3});
+        assert_eq!(
+            (&note["method"], &note["params"]),
+            (&json!("notifications/progress"), &expected)
+        );
+    }
+    assert_eq!(last["id"], 7);
+    assert!(last["result"]["content"][0]["text"].as_str().unwrap().contains("kitchen"));
+
+    // Nothing was told before the error, so its status is that of an ordinary answer.
+    let wrong = search_with_token(&node, both, "nonsense:x").await;
+    assert_eq!(wrong.header("content-type"), "application/json");
+    for accept in ["application/json", "*/*", "text/event-streams"] {
+        let plain = search_with_token(&node, accept, "tea").await;
+        assert_eq!(plain.header("content-type"), "application/json", "{accept}");
+        assert_eq!(plain.json()["id"], 7);
+    }
+}
