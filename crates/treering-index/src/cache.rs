@@ -26,7 +26,7 @@ use treering::usage::{EventSeed, SessionEvents};
 pub(crate) use crate::record::Known;
 
 /// To be raised whenever a body means something else.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 
 /// A larger file is none of ours.
 const MAX_FILE: u64 = 1 << 30;

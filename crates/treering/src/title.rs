@@ -3,7 +3,8 @@
 //! A session's name comes first: the user gave it, or the agent (a title, a summary). A session without one is
 //! called after the first thing that the user said, which may be a slash command with a request. What agents put into user messages (instructions,
 //! reminders, the output of commands) counts only where nothing else was said, and so do the requests to
-//! subagents. Lists, trees, exports and searches all show this title.
+//! subagents. Where the user said nothing at all, as in a session that goes on after another one, it is called after what a
+//! summary says the user wants. Lists, trees, exports and searches all show this title.
 
 use crate::dialect::aside;
 use crate::entry::{Role, content_text};
@@ -48,12 +49,15 @@ pub(crate) fn is_unused(view: &Snapshot) -> Result<bool> {
     Ok(content(body.as_deref()).is_none_or(|content| aside::said(content).is_empty()))
 }
 
-/// Returns the first thing that the user said; empty if the user said nothing.
+/// Returns the first thing that the user said, or that a summary says the user wants; empty if there is neither.
 pub(crate) fn first_message(view: &Snapshot) -> Result<String> {
     let mut bodies = Bodies::few();
-    let mut first_text = None;
+    let (mut first_text, mut wanted) = (None, None);
     for row in view.tree().live() {
         let node = view.tree().node(row);
+        if node.role() == Some(Role::CompactionSummary) && wanted.is_none() {
+            wanted = request(view, bodies.whole(view, row)?.as_deref());
+        }
         if node.role() != Some(Role::User) {
             continue;
         }
@@ -75,7 +79,16 @@ pub(crate) fn first_message(view: &Snapshot) -> Result<String> {
         let text = || command.map_or_else(|| content_text(content), |command| command.to_line());
         first_text = first_text.or_else(|| Some(text()).filter(|text| !text.is_empty()));
     }
-    Ok(first_text.unwrap_or_default())
+    Ok(first_text.or(wanted).unwrap_or_default())
+}
+
+/// Returns what the user wants by the summary in a message: the first paragraph below its heading, or of all of it.
+fn request(view: &Snapshot, body: Option<&[u8]>) -> Option<String> {
+    let summary = json::string(json::get(json::get(body?, "message")?, "summary")?)?;
+    let heading = view.codec().facts().request_heading;
+    let below = heading.and_then(|heading| Some(summary.split_once(heading)?.1));
+    let paragraph = below.unwrap_or(&summary).trim_start().split("\n\n").next();
+    paragraph.map(|text| text.trim_end().to_owned()).filter(|text| !text.is_empty())
 }
 
 /// Returns the content of the message in a body.

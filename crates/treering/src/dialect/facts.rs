@@ -193,6 +193,8 @@ pub(crate) struct Facts {
     pub name_rule: NameRule,
     /// The texts that this agent puts into user messages, in groups.
     pub asides: &'static [&'static [Aside]],
+    /// The heading in this agent's summaries of what the user wants.
+    pub request_heading: Option<&'static str>,
     pub title_slot: Option<&'static TitleSlot>,
     pub reset: ResetForm,
     /// The dialect that a session of this one is taken for until it has a message.
@@ -253,6 +255,7 @@ impl Facts {
         own_roles: &[],
         name_rule: NameRule::LastGiven,
         asides: &[],
+        request_heading: None,
         title_slot: None,
         reset: ResetForm::Root,
         reads_as: None,

@@ -112,3 +112,23 @@ fn notes_beside_the_conversation_are_no_branch() {
     assert_eq!(info(&path).unwrap().branch_count, 1);
     assert_eq!(session.context().unwrap().messages.len(), 4);
 }
+
+/// Such a session goes on after one whose context was full, in which nothing was said since.
+#[test]
+fn a_summary_gives_a_title_where_the_user_said_nothing() {
+    let boundary = r#"{"type":"system","subtype":"compact_boundary","uuid":"u1","parentUuid":null,"sessionId":"s","cwd":"/p","timestamp":"2026-01-05T09:00:00.000Z","content":"Conversation compacted"}"#;
+    let summary = |text: &str| {
+        let message = serde_json::json!({"role": "user", "content": text});
+        format!(
+            r#"{{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","cwd":"/p","timestamp":"2026-01-05T09:00:01.000Z","isCompactSummary":true,"message":{message}}}"#
+        )
+    };
+    let said = r#"{"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"s","cwd":"/p","timestamp":"2026-01-05T09:00:02.000Z","message":{"role":"user","content":"And now the relay."}}"#;
+    let long = summary(
+        "This session is being continued from a previous conversation that ran out of context.\n\nAnalysis:\nFirst things first.\n\nSummary:\n1. Primary Request and Intent:\n   The kiln overheats, and the user wants to know why.\n\n2. Key Technical Concepts:\n   - sensors",
+    );
+    assert_eq!(title(&[boundary, &long]), "The kiln overheats, and the user wants to know why.");
+    assert_eq!(title(&[boundary, &summary("what was said\n\nand more")]), "what was said");
+    assert_eq!(title(&[boundary, &long, said]), "And now the relay.", "what the user said counts");
+    assert_eq!(title(&[boundary, &summary(" \n")]), "");
+}

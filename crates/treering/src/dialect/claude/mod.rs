@@ -53,6 +53,7 @@ static FACTS: Facts = Facts {
     ],
     reset: ResetForm::Compaction,
     asides: &[&ASIDES],
+    request_heading: Some("Primary Request and Intent:"),
     subagent_files: Some(subagent_files),
     export: Some(export::export),
     places: &[AgentPlace::new(
