@@ -21,15 +21,13 @@ impl Session {
     ) -> PyResult<String> {
         let session = self.get(py)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-        let mut record = Vec::with_capacity(512);
+        let mut record = Vec::with_capacity(2048);
         record.extend_from_slice(b"{\"type\": \"message\", \"id\": \"");
         record.extend_from_slice(session.new_id().as_str().as_bytes());
         record.extend_from_slice(b"\", \"parent_id\": ");
         let parent = parent.or_else(|| session.leaf().as_ref().map(id_text));
         match parent {
-            Some(parent) => {
-                json::write_string(&PyString::new(py, &parent), Style::Python, &mut record)?;
-            }
+            Some(parent) => json::write_text(parent.as_bytes(), Style::Python, &mut record),
             None => record.extend_from_slice(b"null"),
         }
         // Rust and Python both print the shortest digits that mean the same number.

@@ -12,7 +12,7 @@ mod write;
 
 pub(crate) use collector::CollectorPause;
 pub(crate) use read::Reader;
-pub(crate) use write::{Style, to_json, write_json, write_string};
+pub(crate) use write::{Style, to_json, write_json, write_text};
 
 use pyo3::prelude::*;
 

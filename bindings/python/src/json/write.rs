@@ -167,11 +167,7 @@ fn write_scalar(value: &Bound<'_, PyAny>, style: Style, out: &mut Vec<u8>) -> Py
     Ok(())
 }
 
-pub(crate) fn write_string(
-    text: &Bound<'_, PyString>,
-    style: Style,
-    out: &mut Vec<u8>,
-) -> PyResult<()> {
+fn write_string(text: &Bound<'_, PyString>, style: Style, out: &mut Vec<u8>) -> PyResult<()> {
     if let Ok(text) = text.to_cow() {
         write_text(text.as_bytes(), style, out);
         return Ok(());
@@ -213,7 +209,8 @@ fn plain_length(text: &[u8], style: Style) -> usize {
     at + rest.iter().position(|byte| !is_plain(*byte)).unwrap_or(rest.len())
 }
 
-fn write_text(mut text: &[u8], style: Style, out: &mut Vec<u8>) {
+/// Appends a text, in UTF-8 but for halves of surrogate pairs, as JSON.
+pub(crate) fn write_text(mut text: &[u8], style: Style, out: &mut Vec<u8>) {
     out.push(b'"');
     loop {
         let (plain, rest) = text.split_at(plain_length(text, style));

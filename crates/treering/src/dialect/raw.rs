@@ -1,15 +1,17 @@
 //! Records that a caller brings in the shape of an agent's own, to be written as they are.
 //!
 //! The session adds only the members that place a record (id, parent, time) and that it does not have.
-//! The line is read again before it is written: it must be one entry, at its place.
+//! The line is read again before it is written: it must be one entry, at its place. A message that says its
+//! place, in the shape that its agent gives all messages, is read once.
 
 use super::split::{What, split};
-use super::{Codec, Dialect};
-use crate::entry::head::{Head, MAX_ID};
-use crate::entry::{NewEntry, Parent};
+use super::{Codec, Dialect, Glance};
+use crate::entry::head::{Head, MAX_ID, Name};
+use crate::entry::{Kind, NewEntry, Parent, Record};
 use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::json::{self, with_head_member};
+use memchr::memmem;
 
 /// Returns the entry that a record of a dialect is.
 ///
@@ -21,6 +23,9 @@ pub(crate) fn entry(dialect: Dialect, record: &[u8]) -> Result<NewEntry> {
     let (codec, facts) = (dialect.codec(), dialect.facts());
     if !facts.is_writable {
         return Err(Error::ReadOnlyDialect(dialect));
+    }
+    if let Some(entry) = usual(dialect, record) {
+        return Ok(entry);
     }
     let mut record = record.trim_ascii().to_vec();
     // A raw line break outside a string is white space in JSON, and the end of a record here.
@@ -56,8 +61,34 @@ pub(crate) fn entry(dialect: Dialect, record: &[u8]) -> Result<NewEntry> {
         }
     };
     drop(masked);
-    entry.record = Some((dialect, record));
+    entry.record = Some(Record { dialect, bytes: record, usual: None });
     Ok(entry)
+}
+
+/// Returns the entry of a whole message in the usual shape of its dialect, which says its id, parent and time;
+/// `None` for everything else.
+///
+/// The head is what every later reader of the line finds: see [`split`](super::split).
+fn usual(dialect: Dialect, record: &[u8]) -> Option<NewEntry> {
+    let (codec, facts) = (dialect.codec(), dialect.facts());
+    let Glance::Entry(head, used) = codec.glance(record) else { return None };
+    let (id, parent) = (head.id?, head.parent?);
+    let is_name = |id: &Name<'_>| !id.is_number && (1..=MAX_ID).contains(&id.text.len());
+    let is_whole = json::skip_value(record, 0) == Some(record.len());
+    if head.kind != Kind::Message
+        || !(is_name(&id) && is_name(&parent))
+        || memchr::memchr2(b'\n', b'\r', record).is_some()
+        || !is_whole
+        || memmem::find(record.get(used..)?, facts.keys.parent.as_bytes()).is_some()
+    {
+        return None;
+    }
+    let mut entry = NewEntry::new(Kind::Message);
+    entry.role = head.role;
+    entry.id = Some(EntryId::from(&*id.text));
+    entry.parent = Parent::Entry(EntryId::from(&*parent.text));
+    entry.record = Some(Record { dialect, bytes: record.to_vec(), usual: Some(head.time?) });
+    Some(entry)
 }
 
 /// Returns the line of a record at its place: with the members that it lacks, without a newline.

@@ -16,9 +16,8 @@ pub use message::{
     AssistantMessage, BashExecutionMessage, CustomMessage, Message, StopReason, SystemMessage,
     TokenCost, TokenUsage, ToolResultMessage, UserMessage,
 };
-pub(crate) use new::KEPT_LEAF;
 pub use new::NewEntry;
-pub(crate) use new::Parent;
+pub(crate) use new::{KEPT_LEAF, Parent, Record};
 pub use strings::strings;
 pub(crate) use tools::tool_uses;
 pub use typed::{AssistantView, BashExecutionView, ToolResultView};

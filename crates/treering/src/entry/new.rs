@@ -34,7 +34,17 @@ pub struct NewEntry {
     /// As a JSON literal.
     pub(crate) timestamp: Option<Vec<u8>>,
     /// A record in the shape of an agent's own, which is written instead of the fields.
-    pub(crate) record: Option<(Dialect, Vec<u8>)>,
+    pub(crate) record: Option<Record>,
+}
+
+/// A record in the shape of an agent's own.
+#[derive(Debug, Clone)]
+pub(crate) struct Record {
+    pub dialect: Dialect,
+    pub bytes: Vec<u8>,
+    /// The time of a message in the agent's usual shape, which says its id and its parent. Readers judge it by
+    /// its head, which is known, so that it is not read again.
+    pub usual: Option<i64>,
 }
 
 /// The parent of a new entry.
@@ -60,7 +70,7 @@ pub(crate) enum FirstKept {
 }
 
 impl NewEntry {
-    fn new(kind: Kind) -> Self {
+    pub(crate) fn new(kind: Kind) -> Self {
         NewEntry {
             type_name: Cow::Borrowed(kind.name().unwrap_or_default()),
             fields: Vec::new(),

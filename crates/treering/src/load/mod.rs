@@ -584,6 +584,12 @@ impl Loaded {
         self.findings.retain(|finding| finding.problem != Problem::TornTail);
     }
 
+    /// Returns whether a message in the usual shape of the dialect is taken into the tree by its head alone.
+    pub(crate) fn is_usual(&self) -> bool {
+        let is_linked = || self.codec().linker().is_some();
+        self.header.is_some() && self.shape == Some(Shape::Tree) && !is_linked()
+    }
+
     /// Returns whether lines of the log can be read as entries without the lines before them.
     pub(crate) fn is_suffix_readable(&self) -> bool {
         let is_current = self.header.as_ref().is_some_and(|header| header.version == VERSION);

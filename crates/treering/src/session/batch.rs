@@ -4,12 +4,13 @@ use super::state::State;
 use crate::dialect::facts::{LeafParent, NameRule};
 use crate::dialect::{Stamp, raw};
 use crate::entry::head::MAX_ID;
-use crate::entry::{Kind, NewEntry, Parent};
+use crate::entry::{Kind, NewEntry, Parent, Record};
 use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::json;
 use crate::load::is_fact;
 use crate::tree::{Insert, NewRow, Shape, own_head};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -86,7 +87,6 @@ impl State {
     pub(super) fn add(&mut self, entries: &[NewEntry], batch: &mut Batch) -> Result<()> {
         let (tree, facts) = (&self.loaded.tree, self.loaded.facts());
         let now = crate::time::now();
-        let stamp = json::quoted(&crate::time::format(now));
         for entry in entries {
             let id = match &entry.id {
                 Some(id) if tree.contains(id.as_str()) || batch.taken.contains(id) => {
@@ -126,26 +126,34 @@ impl State {
                 _ if is_stated => parent,
                 _ => parent.or_else(|| self.loaded.root_parent()),
             };
-            let literal = match &parent {
-                None => b"null".to_vec(),
-                Some(id) => tree
-                    .row(id.as_str())
-                    .map_or_else(|| json::quoted(id.as_str()), |row| tree.id_literal(row)),
-            };
             let start = batch.bytes.len();
-            let (time, stamp) = match &entry.timestamp {
-                Some(own) => (crate::entry::head::timestamp(own), own),
-                None => (Some(now), &stamp),
+            let usual = entry.record.as_ref().and_then(|record| record.usual);
+            let time = match &entry.timestamp {
+                Some(own) => crate::entry::head::timestamp(own),
+                None => usual.or(Some(now)),
             };
-            match facts.is_own_format {
-                _ if entry.record.is_some() => {
-                    let line = self.raw_line(entry, &id, parent.as_ref(), time.unwrap_or(now))?;
+            match (&entry.record, facts.is_own_format) {
+                (Some(record), _) => {
+                    let millis = time.unwrap_or(now);
+                    let line = self.raw_line(record, &id, parent.as_ref(), millis)?;
                     batch.bytes.extend_from_slice(&line);
                     batch.bytes.push(b'\n');
                 }
                 // Times and numeric ids go into the line as the caller, or the file, has them.
-                true => entry.write_line(&mut batch.bytes, id.as_str(), &literal, stamp),
-                false => {
+                (None, true) => {
+                    let literal = match &parent {
+                        None => b"null".to_vec(),
+                        Some(id) => tree
+                            .row(id.as_str())
+                            .map_or_else(|| json::quoted(id.as_str()), |row| tree.id_literal(row)),
+                    };
+                    let stamp = match &entry.timestamp {
+                        Some(own) => Cow::Borrowed(own),
+                        None => Cow::Owned(json::quoted(&crate::time::format(now))),
+                    };
+                    entry.write_line(&mut batch.bytes, id.as_str(), &literal, &stamp);
+                }
+                (None, false) => {
                     let parent = parent.as_ref().map(EntryId::as_str);
                     let left = batch.leaf.as_ref().map(EntryId::as_str);
                     let millis = time.unwrap_or(now);
@@ -170,18 +178,20 @@ impl State {
     }
 
     /// Returns the line of an entry that is a record of the session's own agent.
-    fn raw_line(
+    fn raw_line<'a>(
         &self,
-        entry: &NewEntry,
+        record: &'a Record,
         id: &EntryId,
         parent: Option<&EntryId>,
         millis: i64,
-    ) -> Result<Vec<u8>> {
-        match &entry.record {
-            Some((dialect, record)) if *dialect == self.loaded.dialect => {
-                raw::placed(*dialect, record, id, parent, millis)
-            }
-            _ => Err(Error::InvalidEntry("the session is another agent's now".into())),
+    ) -> Result<Cow<'a, [u8]>> {
+        let Record { dialect, bytes, usual } = record;
+        if *dialect != self.loaded.dialect {
+            return Err(Error::InvalidEntry("the session is another agent's now".into()));
+        }
+        match usual {
+            Some(_) => Ok(Cow::Borrowed(bytes)),
+            None => raw::placed(*dialect, bytes, id, parent, millis).map(Cow::Owned),
         }
     }
 
@@ -193,10 +203,13 @@ impl State {
         start: u64,
     ) -> Result<Vec<EntryId>> {
         let fenced = self.loaded.is_torn();
-        let is_raw = entries.clone().any(|entry| entry.record.is_some());
-        if start != self.loaded.seen || fenced || is_raw {
+        let mut records = entries.clone().filter_map(|entry| entry.record.as_ref());
+        let is_read = !self.unwritten_header && self.loaded.is_usual();
+        let is_usual = |record: &Record| is_read && record.usual.is_some();
+        let must_read = !records.all(is_usual);
+        if start != self.loaded.seen || fenced || must_read {
             // A writer that takes no lock was faster, the unterminated last line got its newline and may
-            // mean something else now, or records were not made here: read what is there.
+            // mean something else now, or records may mean more than their heads say: read what is there.
             let mut others = if fenced { self.reload()? } else { self.catch_up()? };
             others.retain(|id| !batch.ids.contains(id));
             self.leaf = batch.leaf.clone();

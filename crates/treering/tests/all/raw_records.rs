@@ -1,9 +1,13 @@
 //! Records that are appended in an agent's own shape.
 
 use serde_json::Value;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use treering::convert::{ConvertOptions, convert};
 use treering::session::{Change, NewSession, Writer};
-use treering::{CreateOptions, Dialect, Error, Message, Session};
+use treering::storage::{Appended, End, Journal, JournalError, MemoryJournal};
+use treering::{CreateOptions, Dialect, Error, Kind, Message, Session};
 use treering_testkit::generate::{Plan, session_bytes};
 
 const WRITABLE: [Dialect; 6] =
@@ -97,8 +101,95 @@ fn records_read_back_as_they_were() {
             assert!(appended >= 50 && refused <= 2, "{dialect} {seed}: {appended}, {refused}");
             let said = |session: &Session| session.context().unwrap().messages;
             assert_eq!(said(&ours), said(&theirs), "{dialect} {seed}");
+            assert_eq!(facts(&ours), facts(&theirs), "{dialect} {seed}");
         }
     }
+}
+
+/// Returns what the tree knows of the entries of known kinds: the header, where it is one, has a time of its own.
+fn facts(session: &Session) -> Vec<String> {
+    let entries = session.entries().map(|entry| entry.unwrap());
+    let entries = entries.filter(|entry| entry.kind() != Kind::Other);
+    let fact = |entry: treering::Entry| {
+        let (id, parent, time) = (entry.id().clone(), entry.parent().cloned(), entry.time());
+        format!("{id} {parent:?} {time:?} {:?} {:?}", entry.kind(), entry.role())
+    };
+    entries.map(fact).collect()
+}
+
+/// A journal in memory that counts how often it is read.
+#[derive(Debug, Default)]
+struct Counting {
+    inner: MemoryJournal,
+    reads: AtomicUsize,
+}
+
+impl Journal for Counting {
+    fn len(&self) -> io::Result<u64> {
+        self.inner.len()
+    }
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.inner.read_at(offset, buffer)
+    }
+    fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError> {
+        self.inner.append(end, lines)
+    }
+    fn sync(&self) -> io::Result<()> {
+        self.inner.sync()
+    }
+    fn truncate_if(&self, expected: u64, length: u64) -> io::Result<bool> {
+        self.inner.truncate_if(expected, length)
+    }
+}
+
+/// A message of Chimera's as `json.dumps` writes it, with more members after the message.
+fn chimera(id: &str, parent: &str, more: &str) -> String {
+    format!(
+        r#"{{"type": "message", "id": "{id}", "parent_id": "{parent}", "timestamp": 1773219600.618, "message": {{"role": "user", "content": "a\nb"}}{more}}}"#
+    )
+}
+
+#[test]
+fn a_message_in_the_usual_shape_is_not_read_again() {
+    let journal = Arc::new(Counting::default());
+    let options = CreateOptions::new().dialect(Dialect::Chimera);
+    let session = Session::in_journal(journal.clone(), "/p", options).unwrap();
+    let mut parent = session.append_record(hello(Dialect::Chimera)).unwrap();
+    let before = journal.reads.load(Ordering::Relaxed);
+    for number in 1..=5 {
+        let record = chimera(&format!("{number:012x}"), parent.as_str(), "");
+        parent = session.append_record(record).unwrap();
+    }
+    assert_eq!(journal.reads.load(Ordering::Relaxed), before);
+    let again = Session::in_journal(journal, "/p", CreateOptions::new()).unwrap();
+    assert_eq!(facts(&again), facts(&session));
+    assert_eq!(session.context().unwrap().messages.len(), 6);
+}
+
+#[test]
+fn a_message_in_nearly_the_usual_shape_is_what_a_reader_finds() {
+    let session = in_memory(Dialect::Chimera);
+    let first = session.append_record(hello(Dialect::Chimera)).unwrap();
+    let second = session.append_record(chimera("a0", first.as_str(), "")).unwrap();
+    // The last member of a name counts.
+    let twice = chimera("a1", second.as_str(), &format!(", \"parent_id\": \"{first}\""));
+    let id = session.append_record(twice).unwrap();
+    assert_eq!(session.entry(&id).unwrap().parent(), Some(&first));
+    let number = session.append_record(chimera("a2", second.as_str(), ", \"x\": NaN")).unwrap();
+    assert_eq!(session.entry(&number).unwrap().message().unwrap().text(), "a\nb");
+    let broken = chimera("a3", second.as_str(), ",\n\"x\": 1");
+    let broken = session.append_record(broken).unwrap();
+    assert_eq!(session.leaf(), Some(broken));
+    assert_eq!(session.tree().len(), session.entries().count());
+    for more in [", \"x\": tru", ", \"x\": [1}", ",", "} {\"a\": 1", " x"] {
+        let refused = session.append_record(chimera("a4", second.as_str(), more));
+        assert!(matches!(refused, Err(Error::InvalidEntry(_))), "{more}: {refused:?}");
+    }
+    let taken = session.append_record(chimera("a0", first.as_str(), ""));
+    assert!(matches!(taken, Err(Error::DuplicateEntry(_))), "{taken:?}");
+    let nowhere = session.append_record(chimera("a5", "ffff", ""));
+    assert!(matches!(nowhere, Err(Error::UnknownEntry(_))), "{nowhere:?}");
 }
 
 #[test]
