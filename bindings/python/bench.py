@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import marshal
 import os
 import shutil
 import statistics
@@ -98,6 +99,7 @@ def contexts(directory: Path) -> None:
     context = session.context()
     texts: List[bytes] = []
     texts_of(context.messages, texts)
+    objects = marshal.dumps(context.messages)
     rounds = 25
     # Sessions that are open, and whose context was not asked for yet.
     fresh = [treering.Session.open(path) for _ in range(rounds)]
@@ -107,6 +109,7 @@ def contexts(directory: Path) -> None:
         "reading": session.context,
         "json": lambda: [json.loads(line) for line in lines],
         "texts": lambda: [text.decode("utf-8", "surrogatepass") for text in texts],
+        "objects": lambda: marshal.loads(objects),
     }
     try:
         import orjson
@@ -121,6 +124,7 @@ def contexts(directory: Path) -> None:
     row("the same, again, as an agent asks before every call", times["again"], "`json.loads`", times["json"], 3)
     row("for comparison: only reading the context", times["reading"], "`json.loads`", times["json"], 0)
     row(f"for comparison: only decoding its {len(texts)} texts", times["texts"], "`json.loads`", times["json"], 0)
+    row("for comparison: `marshal.loads` of the messages", times["objects"], "`json.loads`", times["json"], 0)
     if "orjson" in times:
         row("for comparison: `orjson.loads` of the lines", times["orjson"], "`json.loads`", times["json"], 0)
 

@@ -165,6 +165,19 @@ impl<'py> Reader<'py> {
         Ok((plain(self.py, self.memory.buffer.get(..length).unwrap_or_default())?, end))
     }
 
+    /// Returns a number; `None` if it is none.
+    fn number(&self, word: &[u8]) -> Option<PyResult<Bound<'py, PyAny>>> {
+        let text = std::str::from_utf8(word).ok()?;
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        if !digits.as_bytes().first()?.is_ascii_digit() {
+            return None;
+        }
+        if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Some(self.py.get_type::<PyInt>().call1((text,)));
+        }
+        Some(Ok(PyFloat::new(self.py, text.parse().ok()?).into_any()))
+    }
+
     /// Returns a number or a word, and the place after it.
     fn scalar(&self, json: &[u8], at: usize) -> PyResult<(Bound<'py, PyAny>, usize)> {
         let rest = json.get(at..).unwrap_or_default();
@@ -180,24 +193,25 @@ impl<'py> Reader<'py> {
             b"NaN" => PyFloat::new(py, f64::NAN).into_any(),
             b"Infinity" => PyFloat::new(py, f64::INFINITY).into_any(),
             b"-Infinity" => PyFloat::new(py, f64::NEG_INFINITY).into_any(),
-            _ => {
-                let text = std::str::from_utf8(word).map_err(|_| invalid(at))?;
-                let digits = text.strip_prefix('-').unwrap_or(text);
-                if digits.is_empty() || !digits.as_bytes().first().is_some_and(u8::is_ascii_digit) {
-                    return Err(invalid(at));
-                }
-                if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-                    match text.parse::<i64>() {
-                        Ok(number) => number.into_pyobject(py)?.into_any(),
-                        Err(_) => py.get_type::<PyInt>().call1((text,))?,
-                    }
-                } else {
-                    PyFloat::new(py, text.parse().map_err(|_| invalid(at))?).into_any()
-                }
-            }
+            _ => match small_int(word) {
+                Some(number) => number.into_pyobject(py)?.into_any(),
+                None => self.number(word).ok_or_else(|| invalid(at))??,
+            },
         };
         Ok((value, at + length))
     }
+}
+
+/// Returns a whole number of few digits.
+#[inline]
+fn small_int(word: &[u8]) -> Option<i64> {
+    let (digits, sign) = match word {
+        [b'-', digits @ ..] => (digits, -1),
+        digits => (digits, 1),
+    };
+    let is_small = (1..=18).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
+    let value = || digits.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0'));
+    is_small.then(|| sign * value())
 }
 
 impl Drop for Reader<'_> {

@@ -7,6 +7,10 @@ use wide::u8x16;
 
 /// Width of one vector, in bytes.
 const LANES: usize = 16;
+/// The number of bytes whose escapes are found together.
+const BLOCK: usize = 64;
+/// A block, and what a copy of as many bytes that begins in it may reach.
+const WINDOW: usize = 2 * BLOCK;
 
 /// Returns the first place from `at` on of a quote or a backslash, and which of them it is.
 #[inline]
@@ -31,6 +35,13 @@ fn specials(chunk: &[u8; LANES]) -> u32 {
     (lanes.simd_eq(u8x16::splat(b'"')) | lanes.simd_eq(u8x16::splat(b'\\'))).to_bitmask()
 }
 
+/// Returns the same for the first 64 bytes of a window.
+#[inline]
+fn block_specials(window: &[u8; WINDOW]) -> u64 {
+    let chunks = window.as_chunks::<LANES>().0.iter().take(BLOCK / LANES);
+    chunks.rev().fold(0, |bits, chunk| bits << LANES | u64::from(specials(chunk)))
+}
+
 /// Returns a text as a Python string. Halves of surrogate pairs stay what they are, as `json.loads` has it; bytes that
 /// are no UTF-8 become U+FFFD.
 #[inline]
@@ -48,8 +59,8 @@ pub(super) fn plain<'py>(py: Python<'py>, text: &[u8]) -> PyResult<Bound<'py, Py
 /// Resolves the escapes of the text from `start` on, whose first is at `at`, into `text`. Returns the length of the
 /// result, and the place after the closing quote.
 ///
-/// Texts of agents are lines of code, with an escape every few bytes: sixteen bytes are copied at a time, and those
-/// after an escape or the end are overwritten.
+/// Texts of agents are lines of code, with an escape every few bytes: the escapes of 64 bytes are found together. What is
+/// copied after the next escape is overwritten.
 pub(super) fn unescape(
     json: &[u8],
     start: usize,
@@ -57,71 +68,107 @@ pub(super) fn unescape(
     text: &mut Vec<u8>,
 ) -> PyResult<(usize, usize)> {
     // A resolved escape is never longer than the escape. The buffer only grows, so that it is filled once.
-    let needed = json.len() - start + LANES;
+    let needed = json.len() - start + WINDOW;
     if text.len() < needed {
         text.resize(needed, 0);
     }
+    let text = text.as_mut_slice();
     let mut out = 0;
     put(json.get(start..at).unwrap_or_default(), text, &mut out);
-    loop {
-        match json.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
-            Some(chunk) => {
-                if let Some(place) = text.get_mut(out..out + LANES) {
-                    place.copy_from_slice(chunk);
-                }
-                let found = specials(chunk);
-                if found == 0 {
-                    at += LANES;
-                    out += LANES;
-                    continue;
-                }
-                let plain = found.trailing_zeros() as usize;
-                at += plain;
-                out += plain;
+    while let Some(window) = json.get(at..).and_then(|rest| rest.first_chunk::<WINDOW>()) {
+        let Some(room) = text.get_mut(out..).and_then(|rest| rest.first_chunk_mut::<WINDOW>())
+        else {
+            break;
+        };
+        // What is read of the window, and what is written to the room.
+        let (mut read, mut written) = (0, 0);
+        let mut found = block_specials(window);
+        let is_open = loop {
+            let next = (found.trailing_zeros() as usize).min(BLOCK);
+            // Always as many bytes as may be needed: a branch on their number would be mispredicted at most escapes.
+            let from = window[read..].first_chunk::<BLOCK>();
+            let to = room[written..].first_chunk_mut::<BLOCK>();
+            if let (Some(from), Some(to)) = (from, to) {
+                *to = *from;
             }
-            None => match json.get(at) {
-                None => return Err(invalid(at)),
-                Some(b'"' | b'\\') => {}
-                Some(byte) => {
-                    put(&[*byte], text, &mut out);
-                    at += 1;
-                    continue;
-                }
-            },
-        }
-        if json.get(at) == Some(&b'"') {
+            written += next - read;
+            read = next;
+            if read >= BLOCK || window[read] == b'"' {
+                break read >= BLOCK;
+            }
+            let byte = ESCAPES[usize::from(window[read + 1])];
+            if byte == 0 {
+                break true;
+            }
+            room[written] = byte;
+            written += 1;
+            read += 2;
+            if read >= BLOCK {
+                break true;
+            }
+            found &= u64::MAX << read;
+        };
+        at += read;
+        out += written;
+        if !is_open {
             return Ok((out, at + 1));
         }
-        let byte = match json.get(at + 1) {
-            Some(b'n') => b'\n',
-            Some(b't') => b'\t',
-            Some(b'r') => b'\r',
-            Some(b'b') => 8,
-            Some(b'f') => 12,
-            Some(byte @ (b'"' | b'\\' | b'/')) => *byte,
-            Some(b'u') => {
-                let high = unit(json, at + 2)?;
-                at += 6;
-                let pair = (0xd800..0xdc00).contains(&high) && json.get(at..at + 2) == Some(b"\\u");
-                let low = if pair { unit(json, at + 2).ok() } else { None };
-                match low.filter(|low| (0xdc00..0xe000).contains(low)) {
-                    Some(low) => {
-                        at += 6;
-                        push(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00), text, &mut out);
-                    }
-                    None => push(high, text, &mut out),
-                }
-                continue;
-            }
-            _ => return Err(invalid(at)),
-        };
-        if let Some(place) = text.get_mut(out) {
-            *place = byte;
+        if read < BLOCK {
+            at = resolve(json, at, text, &mut out)?;
         }
-        out += 1;
-        at += 2;
+    }
+    // The rest does not fill a window.
+    loop {
+        match json.get(at) {
+            None => return Err(invalid(at)),
+            Some(b'"') => return Ok((out, at + 1)),
+            Some(b'\\') => at = resolve(json, at, text, &mut out)?,
+            Some(byte) => {
+                put(&[*byte], text, &mut out);
+                at += 1;
+            }
+        }
     }
 }
+
+/// Resolves the escape at `at`. Returns the place after it.
+fn resolve(json: &[u8], mut at: usize, text: &mut [u8], out: &mut usize) -> PyResult<usize> {
+    let escape = *json.get(at + 1).ok_or_else(|| invalid(at))?;
+    let byte = ESCAPES[usize::from(escape)];
+    if byte != 0 {
+        put(&[byte], text, out);
+        return Ok(at + 2);
+    }
+    if escape != b'u' {
+        return Err(invalid(at));
+    }
+    let high = unit(json, at + 2)?;
+    at += 6;
+    let pair = (0xd800..0xdc00).contains(&high) && json.get(at..at + 2) == Some(b"\\u");
+    let low = if pair { unit(json, at + 2).ok() } else { None };
+    match low.filter(|low| (0xdc00..0xe000).contains(low)) {
+        Some(low) => {
+            at += 6;
+            push(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00), text, out);
+        }
+        None => push(high, text, out),
+    }
+    Ok(at)
+}
+
+/// The bytes that escapes of one letter stand for; 0 for what is no such letter.
+const ESCAPES: [u8; 256] = {
+    let mut bytes = [0; 256];
+    bytes[b'"' as usize] = b'"';
+    bytes[b'\\' as usize] = b'\\';
+    bytes[b'/' as usize] = b'/';
+    bytes[b'b' as usize] = 8;
+    bytes[b'f' as usize] = 12;
+    bytes[b'n' as usize] = b'\n';
+    bytes[b'r' as usize] = b'\r';
+    bytes[b't' as usize] = b'\t';
+    bytes
+};
 
 /// Writes bytes at a place of a text that is long enough.
 fn put(bytes: &[u8], text: &mut [u8], out: &mut usize) {
@@ -134,9 +181,10 @@ fn put(bytes: &[u8], text: &mut [u8], out: &mut usize) {
 /// Returns the number that four hexadecimal digits stand for.
 fn unit(json: &[u8], at: usize) -> PyResult<u32> {
     let digits = json.get(at..at + 4).ok_or_else(|| invalid(at))?;
-    digits.iter().try_fold(0, |number, &digit| {
-        (digit as char).to_digit(16).map(|digit| number * 16 + digit).ok_or_else(|| invalid(at))
-    })
+    let number = digits.iter().try_fold(0, |number, &digit| {
+        (digit as char).to_digit(16).map(|digit| number * 16 + digit)
+    });
+    number.ok_or_else(|| invalid(at))
 }
 
 /// Writes a code point as UTF-8. Halves of surrogate pairs are written in the same way, as three bytes.

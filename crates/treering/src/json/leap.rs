@@ -86,7 +86,7 @@ fn leap_string(bytes: &[u8], pos: usize) -> Option<usize> {
 
 /// Returns the end of the string whose text begins at `at`.
 fn leap_text(bytes: &[u8], mut at: usize) -> Option<usize> {
-    let mut text = Text { inside: u64::MAX, escaped: 0 };
+    let mut text = Text::inside();
     while at < bytes.len() {
         let (quotes, _) = text.quotes(&Block::at(bytes, at));
         if quotes != 0 {
@@ -99,7 +99,7 @@ fn leap_text(bytes: &[u8], mut at: usize) -> Option<usize> {
 
 /// The state between two blocks.
 #[derive(Default)]
-struct Text {
+pub(super) struct Text {
     /// All bits are set if the next block begins inside a string.
     inside: u64,
     /// 1 if the first byte of the next block is escaped.
@@ -107,6 +107,11 @@ struct Text {
 }
 
 impl Text {
+    /// Returns the state at the start of a text.
+    pub(super) fn inside() -> Self {
+        Text { inside: u64::MAX, escaped: 0 }
+    }
+
     fn is_inside(&self) -> bool {
         self.inside != 0
     }
@@ -128,7 +133,7 @@ impl Text {
 
     /// Returns which bytes follow an odd number of backslashes.
     #[inline]
-    fn escaped(&mut self, backslashes: u64) -> u64 {
+    pub(super) fn escaped(&mut self, backslashes: u64) -> u64 {
         const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
         let unescaped = backslashes & !self.escaped;
         // The subtraction carries through every run of backslashes: its end tells whether its length is odd.

@@ -17,7 +17,8 @@ mod text;
 pub(crate) use leap::leap_value;
 pub(crate) use text::{decode, decode_exactly, inside, quoted, string, to_unicode, write_string};
 
-use seek::next_special;
+use leap::Text;
+use seek::{BLOCK, Block, next_special};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -42,26 +43,45 @@ pub(crate) fn skip_string(bytes: &[u8], pos: usize) -> Option<usize> {
 }
 
 /// Returns the end of the string in which a byte stands at `at` that cannot be in it as it is.
+///
+/// Texts of agents are lines of code, with an escape every few bytes: 64 bytes are checked together, and only escapes
+/// that are rare are looked at one by one.
 fn skip_escapes(bytes: &[u8], mut at: usize) -> Option<usize> {
-    loop {
-        match bytes[at] {
-            b'"' => return Some(at + 1),
-            b'\\' => {}
-            _ => return None,
+    let mut text = Text::inside();
+    while at < bytes.len() {
+        let block = Block::at(bytes, at);
+        let (quotes, backslashes) = (block.mask(b'"'), block.mask(b'\\'));
+        let escaped = text.escaped(backslashes);
+        let ends = quotes & !escaped;
+        // The bytes up to the closing quote.
+        let inside = ends ^ ends.wrapping_sub(1);
+        if block.controls() & inside != 0 {
+            return None;
         }
-        at += match bytes.get(at + 1)? {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => 2,
-            b'u' => {
-                let hex = bytes.get(at + 2..at + 6)?;
-                if !hex.iter().all(u8::is_ascii_hexdigit) {
-                    return None;
+        let mut rare = escaped & inside & !(quotes | backslashes);
+        if rare != 0 {
+            rare &= !(block.mask(b'n') | block.mask(b't'));
+        }
+        while rare != 0 {
+            let place = at + rare.trailing_zeros() as usize;
+            match bytes.get(place)? {
+                b'/' | b'b' | b'f' | b'r' => {}
+                b'u' => {
+                    let hex = bytes.get(place + 1..place + 5)?;
+                    if !hex.iter().all(u8::is_ascii_hexdigit) {
+                        return None;
+                    }
                 }
-                6
+                _ => return None,
             }
-            _ => return None,
-        };
-        at = next_special(bytes, at)?;
+            rare &= rare - 1;
+        }
+        if ends != 0 {
+            return Some(at + ends.trailing_zeros() as usize + 1);
+        }
+        at += BLOCK;
     }
+    None
 }
 
 fn skip_number(bytes: &[u8], pos: usize) -> Option<usize> {

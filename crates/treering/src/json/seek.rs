@@ -10,11 +10,7 @@ pub(super) const LANES: usize = 16;
 /// a backslash, a control character.
 #[inline]
 pub(super) fn next_special(bytes: &[u8], at: usize) -> Option<usize> {
-    const LAST_CONTROL: u8 = 0x1f;
-    seek(bytes, at, |lanes| {
-        let controls = lanes.min(u8x16::splat(LAST_CONTROL)).simd_eq(lanes);
-        controls | is(lanes, b'"') | is(lanes, b'\\')
-    })
+    seek(bytes, at, |lanes| controls(lanes) | is(lanes, b'"') | is(lanes, b'\\'))
 }
 
 /// Width of a [`Block`], in bytes.
@@ -50,7 +46,18 @@ impl Block {
     /// Returns a bit for each byte, set where it is `byte`; the lowest for the first.
     #[inline]
     pub(super) fn mask(&self, byte: u8) -> u64 {
-        let mask = |lanes: u8x16| u64::from(is(lanes, byte).to_bitmask());
+        self.bits(|lanes| is(lanes, byte))
+    }
+
+    /// Returns the same for control characters, and for bytes after the end.
+    #[inline]
+    pub(super) fn controls(&self) -> u64 {
+        self.bits(controls)
+    }
+
+    #[inline]
+    fn bits(&self, matches: impl Fn(u8x16) -> u8x16) -> u64 {
+        let mask = |lanes: u8x16| u64::from(matches(lanes).to_bitmask());
         let [a, b, c, d] = self.0;
         mask(a) | mask(b) << 16 | mask(c) << 32 | mask(d) << 48
     }
@@ -61,6 +68,13 @@ impl Block {
 pub(super) fn lanes_before(chunk: &[u8; LANES], byte: u8) -> usize {
     let found = is(u8x16::new(*chunk), byte).to_bitmask();
     (found.trailing_zeros() as usize).min(LANES)
+}
+
+/// Sets all bits of the lanes that are control characters.
+#[inline]
+fn controls(lanes: u8x16) -> u8x16 {
+    const LAST_CONTROL: u8 = 0x1f;
+    lanes.min(u8x16::splat(LAST_CONTROL)).simd_eq(lanes)
 }
 
 /// Sets all bits of the lanes that are `byte`.

@@ -13,8 +13,8 @@ use crate::log::scan::{self, Bytes, Needle, Threads};
 use std::borrow::Cow;
 use std::io;
 
-/// Logs of this size and more are worth a second core.
-const LARGE: u64 = 24 * 1024 * 1024;
+/// Logs of this size and more are worth a second core: starting a thread takes as long as reading a hundredth of it.
+const LARGE: u64 = 4 * 1024 * 1024;
 
 /// Returns where the second half begins, and how many threads read each half; `None` if the log is read
 /// in one go.
@@ -33,10 +33,16 @@ pub(super) fn middle(
         _ => Threads::ReadAhead,
     };
     let half = from + (to - from) / 2;
-    let mut bytes = vec![0; 1024 * 1024];
-    let got = scan::read_full(journal, half, &mut bytes)?;
-    let middle = memchr::memchr(b'\n', &bytes[..got]).map(|at| half + at as u64 + 1);
-    Ok(middle.filter(|&at| at < to).map(|at| (at, threads)))
+    // Most lines are short; after a long one the halves would be too different to be worth it.
+    for size in [32 * 1024, 1024 * 1024] {
+        let mut bytes = vec![0; size];
+        let got = scan::read_full(journal, half, &mut bytes)?;
+        if let Some(at) = memchr::memchr(b'\n', &bytes[..got]) {
+            let middle = half + at as u64 + 1;
+            return Ok((middle < to).then_some((middle, threads)));
+        }
+    }
+    Ok(None)
 }
 
 /// The entries found on a range of lines.

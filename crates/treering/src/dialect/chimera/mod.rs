@@ -23,8 +23,10 @@ use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
 use crate::header::Header;
 use crate::json::{self, Members};
+use memchr::memmem::Finder;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// Chimera's way of writing.
 #[derive(Debug)]
@@ -221,6 +223,9 @@ fn pick<'a, const N: usize>(object: &'a [u8], keys: [&str; N]) -> [Option<&'a [u
     found
 }
 
+/// Finds the key of what a record carries.
+static CARRIES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"treering\""));
+
 /// Returns a message in the shape that Chimera itself gives it, or one that carries a message: what is carried
 /// decides what it is. Everything else is left to the thorough reader.
 fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
@@ -244,7 +249,7 @@ fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
         (role != Some(Role::Other)).then_some((head, used))
     };
     let (role, after) = quick_role(message)?;
-    if memchr::memmem::find(after, b"\"treering\"").is_none() {
+    if CARRIES.find(after).is_none() {
         return head(role_of(role), line.len() - after.len());
     }
     let rest = message.get(json::leap_value(message, 0)?..)?;
