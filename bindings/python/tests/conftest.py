@@ -1,13 +1,25 @@
-"""What the tests share."""
+"""What the tests share.
+
+Property tests try the same examples in every run, so that no check fails by chance. ``pytest --hypothesis-seed=7`` tries
+others.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator
 
+import hypothesis
 import pytest
 
 import treering
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    is_fixed = config.getoption("--hypothesis-seed") is None
+    # Without a database no example of an earlier run is tried again; without a deadline a busy machine fails no test.
+    hypothesis.settings.register_profile("same", derandomize=is_fixed, database=None, deadline=None)
+    hypothesis.settings.load_profile("same")
 
 
 @pytest.fixture
