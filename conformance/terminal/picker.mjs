@@ -27,6 +27,9 @@ export async function picker_finds_opens_and_comes_back() {
     terminal.keys('Enter');
     await terminal.see(/Red\..*← leaf/);
     terminal.keys('Escape');
+    // The picker is as it was left.
+    await terminal.see(screen => screen.includes('search: color') && !screen.includes('Counting'));
+    terminal.keys('Escape');
     await terminal.see('Counting');
     terminal.keys('Escape');
     await terminal.prompt();
@@ -113,6 +116,8 @@ export async function picker_searches_contents() {
     terminal.keys('Enter');
     await terminal.see('← leaf');
     terminal.keys('Escape');
+    await terminal.see(screen => screen.includes('search: seven OR kettle -red') && screen.includes('Seven.'));
+    terminal.keys('C-u');
     await terminal.see('Name a color.');
     terminal.keys('C-p');
     await terminal.see('search: seven OR kettle -red');

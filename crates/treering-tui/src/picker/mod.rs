@@ -21,6 +21,7 @@ mod tests;
 
 pub use action::PickerAction;
 pub use rows::{SessionRow, SessionRows};
+pub(crate) use state::PickerView;
 pub use state::{PickerMode, PickerOptions, PickerState, Scope, Sort};
 pub use update::{PickerEffect, PickerEvent, update};
 pub use view::draw;

@@ -139,6 +139,16 @@ pub struct PickerState {
     pub(crate) notice: Option<Notice>,
 }
 
+/// The choices of a user in the picker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PickerView {
+    pub query: String,
+    pub scope: Scope,
+    pub sort: Sort,
+    pub named_only: bool,
+    pub cursor: Option<PathBuf>,
+}
+
 impl PickerState {
     /// Creates a picker without sessions.
     pub fn new(start: PickerOptions) -> Self {
@@ -269,6 +279,23 @@ impl PickerState {
     /// Returns the text of the query.
     pub fn query(&self) -> &str {
         self.search.input.text()
+    }
+
+    /// Returns what a picker that is shown again begins with.
+    pub(crate) fn view(&self) -> PickerView {
+        PickerView {
+            query: self.query().to_owned(),
+            scope: self.scope,
+            sort: self.sort,
+            named_only: self.named_only,
+            cursor: self.cursor.clone(),
+        }
+    }
+
+    /// Restores a view but for its query, which is searched for when it is entered.
+    pub(crate) fn restore(&mut self, view: &PickerView) {
+        (self.scope, self.sort, self.named_only) = (view.scope, view.sort, view.named_only);
+        self.cursor.clone_from(&view.cursor);
     }
 
     /// Applies a changed query to all sessions.

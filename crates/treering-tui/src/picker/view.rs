@@ -182,7 +182,13 @@ impl PickerView<'_, '_> {
             }
             () if state.is_searching => vec!["searching …".to_owned()],
             () if state.search.query.is_some() || state.named_only => {
-                vec!["No session matches.".to_owned()]
+                let does = if state.search.query.is_some() { "searches" } else { "lists" };
+                let all = format!("{}  {does} all {}", key(PickerAction::Scope), state.count());
+                let is_part = state.scope == Scope::Project;
+                ["No session matches.".to_owned()]
+                    .into_iter()
+                    .chain(is_part.then_some(all))
+                    .collect()
             }
             () => vec![
                 "No sessions of this project yet.".to_owned(),

@@ -6,10 +6,11 @@
 use super::chat::{ChatSetup, chat};
 use super::draft_store::DraftStore;
 use super::open_session::OpenSession;
-use super::picker::{self, PickerSetup, pick};
+use super::picker::{self, PickerSetup, pick_again};
 use super::runner::Runner;
 use super::tree::{self, TreeSetup, select};
 use crate::chat::{Drafts, ExitReason, UnsentText};
+use crate::picker::PickerView;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -104,6 +105,7 @@ pub fn run(
         draft_store,
         notice: None,
         resumed: None,
+        picker_view: None,
     };
     match first {
         StartScreen::Picker => program.show(ActiveScreen::Picker),
@@ -134,6 +136,8 @@ struct App<'a> {
     notice: Option<String>,
     /// The session that goes on in its agent, and the entry to go on from.
     resumed: Option<(Arc<Session>, Option<String>)>,
+    /// The query and the other choices with which the picker was left.
+    picker_view: Option<PickerView>,
 }
 
 impl App<'_> {
@@ -199,8 +203,9 @@ impl App<'_> {
     fn pick(&mut self) -> io::Result<bool> {
         let open = self.picked();
         let notice = self.notice.take();
+        let (setup, view) = (&self.setup.picker, &mut self.picker_view);
         let (agent, screen) =
-            match pick(&mut self.runner, &self.setup.picker, open.as_deref(), notice)? {
+            match pick_again(&mut self.runner, setup, open.as_deref(), notice, view)? {
                 picker::PickerOutcome::Stopped => return Ok(false),
                 picker::PickerOutcome::Closed => {
                     self.screens.pop();

@@ -310,3 +310,25 @@ fn the_cursor_is_always_on_the_screen() {
         assert!((state.top..state.top + list).contains(&state.row), "{at} {key}");
     }
 }
+
+#[test]
+fn a_picker_that_is_shown_again_is_as_it_was_left() {
+    let mut options = start();
+    options.scope = crate::picker::Scope::Project;
+    let fresh = || {
+        let (state, _) =
+            update(PickerState::new(options.clone()), PickerEvent::Found(sample(), None));
+        state
+    };
+    for keys in ["", "Ctrl+A", "Ctrl+A e Ctrl+S Down Down", "Ctrl+N", "water Down"] {
+        let (left, _) = press(fresh(), keys);
+        let view = left.view();
+        let mut again = PickerState::new(options.clone());
+        again.restore(&view);
+        let pasted = PickerEvent::Terminal(TerminalEvent::Paste(view.query.clone()));
+        let (again, _) = update(again, pasted);
+        let (again, _) = update(again, PickerEvent::Found(sample(), None));
+        assert_eq!(shown(&again), shown(&left), "{keys}");
+        assert_eq!(again.view(), view, "{keys}");
+    }
+}

@@ -215,6 +215,19 @@ fn why_there_is_nothing() {
 
     ? keys · Enter open · Tab preview · Ctrl+S sort · Ctrl+A sco
     ");
+    let mut here = start();
+    here.scope = super::super::Scope::Project;
+    let (here, _) = update(PickerState::new(here), PickerEvent::Found(sample(), None));
+    let (here, _) = press(update(here, PickerEvent::Complete).0, "zzz");
+    let (here, _) = update(here, PickerEvent::Searched("zzz".into()));
+    insta::assert_snapshot!(screen(here, 60, 6), @r"
+    search: zzz  threaded  this project  0 of 6
+       session                                      msgs     age
+       No session matches.
+       Ctrl+A  searches all 6
+
+    ? keys · Enter open · Tab preview · Ctrl+S sort · Ctrl+A sco
+    ");
     let mut elsewhere = start();
     elsewhere.scope = super::super::Scope::Project;
     elsewhere.project = treering_index::Project::new("/nowhere");

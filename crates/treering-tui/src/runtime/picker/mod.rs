@@ -10,8 +10,11 @@ mod source;
 
 use super::clipboard;
 use super::runner::{EffectHandler, EventChannel, Runner};
+use crate::TerminalEvent;
 use crate::keys::Bindings;
-use crate::picker::{PickerAction, PickerEffect, PickerEvent, PickerOptions, PickerState, Scope};
+use crate::picker::{
+    PickerAction, PickerEffect, PickerEvent, PickerOptions, PickerState, PickerView, Scope,
+};
 use crate::theme::Theme;
 use content_search::ContentSearch;
 use file_actions::FileActions;
@@ -106,6 +109,17 @@ pub fn pick(
     open: Option<&Path>,
     failure: Option<String>,
 ) -> io::Result<PickerOutcome> {
+    pick_again(runner, setup, open, failure, &mut None)
+}
+
+/// Shows the picker as it was left in `view`, which is renewed when a session is opened.
+pub(super) fn pick_again(
+    runner: &mut Runner,
+    setup: &PickerSetup,
+    open: Option<&Path>,
+    failure: Option<String>,
+    view: &mut Option<PickerView>,
+) -> io::Result<PickerOutcome> {
     let channel = EventChannel::default();
     if let Some(failure) = failure {
         // The screen exists, so this cannot fail.
@@ -126,10 +140,20 @@ pub fn pick(
     });
     state.bindings = setup.bindings.clone();
     state.theme = setup.theme;
+    if let Some(view) = view {
+        state.restore(view);
+        // As if it were pasted, so that it is searched for.
+        let query = TerminalEvent::Paste(view.query.clone());
+        let _ = channel.events.send(PickerEvent::Terminal(query));
+    }
     let mut controller = PickerController::new(setup, open, &channel.events);
     sessions::read(setup.source.clone(), channel.events.clone());
     let _watched = sessions::watch(&setup.source, setup.now, channel.events.clone());
-    runner.run(state, &mut controller, &channel)
+    let outcome = runner.run(state, &mut controller, &channel);
+    if let Some(left) = controller.left {
+        *view = Some(left);
+    }
+    outcome
 }
 
 /// Carries out the effects of the picker. Long actions run on other threads.
@@ -141,6 +165,8 @@ struct PickerController {
     previews: Previews,
     content_search: ContentSearch,
     recent_queries: Option<PathBuf>,
+    /// The view of a picker that was left.
+    left: Option<PickerView>,
 }
 
 impl PickerController {
@@ -152,6 +178,7 @@ impl PickerController {
             previews: Previews::start(setup, events.clone()),
             content_search: ContentSearch::new(setup.source.clone(), setup.now, events.clone()),
             recent_queries: setup.recent_queries.clone(),
+            left: None,
         }
     }
 
@@ -161,7 +188,8 @@ impl PickerController {
     }
 
     /// Returns the outcome of a picker that is left, after its query was recorded.
-    fn leave(&self, outcome: PickerOutcome, state: &PickerState) -> Option<PickerOutcome> {
+    fn leave(&mut self, outcome: PickerOutcome, state: &PickerState) -> Option<PickerOutcome> {
+        self.left = Some(state.view());
         if let Some(file) = &self.recent_queries {
             recent_queries::add(file, state.query());
         }
