@@ -3,6 +3,7 @@
 //! A shell runs treering with the words of the command line, and with [`VARIABLE`] set. Which arguments name a
 //! session or an entry follows from their types, so that every command completes what it resolves.
 
+use crate::commands::restore;
 use crate::describe;
 use crate::session_arg::SessionArg;
 use crate::sessions;
@@ -16,6 +17,7 @@ use clap_complete::{CompleteEnv, env::Shells};
 use std::any::TypeId;
 use std::ffi::OsStr;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use treering::catalog::SessionInfo;
 use treering::{Dialect, Session};
 use treering_display::preview_line::Calls;
 use treering_index::{SessionIndex, candidates, resolve};
@@ -28,6 +30,12 @@ const MAX_OFFERED: usize = 50;
 
 /// The width of the text beside a session or an entry.
 const HELP: usize = 60;
+
+/// The longest name of a session that is offered, in characters. Its id is offered as well.
+const LONGEST: usize = 60;
+
+/// The script for bash. Unlike that of the engine it completes behind `=` and `:`, where bash begins another word.
+const BASH: &str = include_str!("complete/treering.bash");
 
 /// The commands whose arguments name sessions by the paths of their files.
 const OF_FILES: [&str; 6] = ["archive", "doctor", "migrate", "move", "push", "unarchive"];
@@ -42,6 +50,9 @@ pub(crate) fn answer() -> bool {
 
 /// Returns the script that makes a shell ask for completions; `None` for an unknown shell.
 pub(crate) fn script(shell: &str) -> Option<Vec<u8>> {
+    if shell == "bash" {
+        return Some(BASH.as_bytes().to_vec());
+    }
     let mut script = Vec::new();
     let name = "treering";
     let shells = Shells::builtins();
@@ -77,10 +88,18 @@ fn completer(command: &str, arg: &clap::Arg) -> Option<ArgValueCompleter> {
         return Some(ArgValueCompleter::new(entries));
     }
     if kind == TypeId::of::<Dialect>() {
-        return Some(ArgValueCompleter::new(agents));
+        return Some(match (command, arg.get_long()) {
+            ("convert", Some("to")) => ArgValueCompleter::new(targets),
+            ("resume", Some("in")) => ArgValueCompleter::new(successors),
+            _ => ArgValueCompleter::new(agents),
+        });
     }
-    let is_label = command == "label" && arg.get_id() == "text";
-    is_label.then(|| ArgValueCompleter::new(labels))
+    match (command, arg.get_id().as_str()) {
+        ("label", "text") => Some(ArgValueCompleter::new(labels)),
+        ("restore", "sessions") => Some(ArgValueCompleter::new(trashed)),
+        ("search", "query") => Some(ArgValueCompleter::new(filters)),
+        _ => None,
+    }
 }
 
 fn candidate(text: &str, help: String) -> CompletionCandidate {
@@ -97,11 +116,7 @@ fn sessions(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut found = Vec::new();
     if let Some(text) = current.to_str() {
         let index = SessionIndex::new(sessions::places());
-        let contents = index.read(|_| {});
-        let project = sessions::project(index.places());
-        let named = candidates(text, &contents.sessions, &project, MAX_OFFERED);
-        let plain = named.into_iter().filter(|one| is_plain(&one.text));
-        found.extend(plain.map(|one| candidate(&one.text, excerpt(one.session.title(), HELP))));
+        found.extend(named(text, &index.read(|_| {}).sessions, &index));
     }
     let is_path = current.to_string_lossy().contains(['/', MAIN_SEPARATOR]);
     let is_offered = move |path: &Path| {
@@ -110,6 +125,22 @@ fn sessions(current: &OsStr) -> Vec<CompletionCandidate> {
     };
     found.extend(PathCompleter::any().filter(is_offered).complete(current));
     found
+}
+
+/// Offers those of some sessions whose names begin with a text.
+fn named(text: &str, all: &[SessionInfo], index: &SessionIndex) -> Vec<CompletionCandidate> {
+    let named = candidates(text, all, &sessions::project(index.places()), MAX_OFFERED);
+    let is_offered = |word: &str| is_plain(word) && word.chars().count() <= LONGEST;
+    let offered = named.into_iter().filter(|one| is_offered(&one.text));
+    offered.map(|one| candidate(&one.text, excerpt(one.session.title(), HELP))).collect()
+}
+
+/// Offers the sessions in the trash.
+fn trashed(current: &OsStr) -> Vec<CompletionCandidate> {
+    let (Some(text), Ok(found)) = (current.to_str(), restore::sessions_in_trash()) else {
+        return Vec::new();
+    };
+    named(text, &found, &SessionIndex::new(sessions::places()))
 }
 
 /// Offers the entries of the session that was typed before, the newest first.
@@ -155,9 +186,37 @@ fn labels(current: &OsStr) -> Vec<CompletionCandidate> {
 
 /// Offers the agents, which are the dialects.
 fn agents(current: &OsStr) -> Vec<CompletionCandidate> {
+    agents_that(current, |_| true)
+}
+
+fn agents_that(current: &OsStr, are: impl Fn(Dialect) -> bool) -> Vec<CompletionCandidate> {
     let current = current.to_string_lossy().to_lowercase();
-    let names = Dialect::ALL.into_iter().map(Dialect::name);
+    let names = Dialect::ALL.into_iter().filter(|agent| are(*agent)).map(Dialect::name);
     names.filter(|name| name.starts_with(&current)).map(CompletionCandidate::new).collect()
+}
+
+/// Offers the agents whose sessions are written.
+fn targets(current: &OsStr) -> Vec<CompletionCandidate> {
+    agents_that(current, Dialect::is_conversion_target)
+}
+
+/// Offers the agents that can go on with a session of another one.
+fn successors(current: &OsStr) -> Vec<CompletionCandidate> {
+    let (places, here) = (sessions::places(), std::env::current_dir().unwrap_or_default());
+    agents_that(current, |agent| {
+        let is_found = || places.destination(agent, &here).is_some();
+        agent.is_conversion_target() && agent.resume_command().is_some() && is_found()
+    })
+}
+
+/// Offers the agents behind `agent:` in a query.
+fn filters(current: &OsStr) -> Vec<CompletionCandidate> {
+    const FILTER: &str = "agent:";
+    let current = current.to_string_lossy();
+    let Some(typed) = current.strip_prefix(FILTER) else { return Vec::new() };
+    let names = Dialect::ALL.into_iter().map(Dialect::name);
+    let fitting = names.filter(|name| name.starts_with(typed));
+    fitting.map(|name| CompletionCandidate::new(format!("{FILTER}{name}"))).collect()
 }
 
 /// Opens the session that an earlier word of the command line names.

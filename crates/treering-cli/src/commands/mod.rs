@@ -31,7 +31,7 @@ mod name;
 mod open;
 mod pop;
 mod redact;
-mod restore;
+pub(crate) mod restore;
 mod resume;
 mod rm;
 mod search;

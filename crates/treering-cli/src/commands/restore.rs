@@ -73,6 +73,12 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Returns the sessions in the trash, the last deleted first. Their paths are those in the trash.
+pub(crate) fn sessions_in_trash() -> std::io::Result<Vec<SessionInfo>> {
+    let trash = Trash::from_env(|name| std::env::var_os(name))?;
+    Ok(read(&trash)?.into_iter().map(|one| one.info).collect())
+}
+
 /// Returns the sessions in the trash. Files of the name of a session that are none are left out.
 fn read(trash: &Trash) -> std::io::Result<Vec<Trashed>> {
     let session = |file: TrashedFile| {

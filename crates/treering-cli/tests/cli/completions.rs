@@ -5,11 +5,14 @@ use std::process::Command;
 
 /// Returns the candidates for the last of some words, as the script for bash gets them.
 fn offered(place: &Place, words: &[&str]) -> Vec<String> {
+    offered_by(place.command(&[]).env("TREERING_SESSIONS", place.file("sessions")), words)
+}
+
+/// Returns the same by a program in an environment of its own.
+fn offered_by(program: &mut Command, words: &[&str]) -> Vec<String> {
     let args: Vec<&str> = ["--", "treering"].into_iter().chain(words.iter().copied()).collect();
-    let mut command = place.command(&args);
-    command.env("TREERING_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", words.len().to_string());
-    command.env("TREERING_SESSIONS", place.file("sessions"));
-    let output = command.output().unwrap();
+    let command = program.args(args).env("TREERING_COMPLETE", "bash");
+    let output = command.env("_CLAP_COMPLETE_INDEX", words.len().to_string()).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     let words = String::from_utf8(output.stdout).unwrap();
     // Options and directories are offered besides.
@@ -67,8 +70,47 @@ fn entries_labels_and_agents_are_offered() {
     assert_eq!(place.run(&["label", "sessions/one.jsonl", first, "try-2"]).code, 0);
     assert_eq!(offered(&place, &["label", "demo", first, "try"]), ["try-2"]);
     assert_eq!(offered(&place, &["convert", "demo", "--to", "cl"]), ["claude-code"]);
+    let targets = ["pi", "uuid", "omp", "chimera", "operator", "tau", "claude-code"];
+    assert_eq!(offered(&place, &["convert", "demo", "--to", ""]), targets);
+    for agent in targets {
+        let converted = place.run(&["convert", "sessions/one.jsonl", "--to", agent, "--dry-run"]);
+        assert_eq!(converted.code, 0, "{agent}: {}", converted.stderr);
+    }
+    // Where an agent finds its sessions is known only if no other directories are named.
+    let successors = |word: &str| {
+        let mut program = place.command(&[]);
+        offered_by(program.env_remove("TREERING_SESSIONS"), &["resume", "--in", word])
+    };
+    assert_eq!(successors("c"), ["chimera", "claude-code"]);
+    assert_eq!(successors("o"), ["omp"], "not those that cannot go on");
+    assert_eq!(offered(&place, &["search", "agent:co"]), ["agent:codex", "agent:copilot"]);
     assert_eq!(offered(&place, &["ls", "--agent", "om"]), ["omp"]);
     assert_eq!(offered(&place, &["cherry"]), ["cherry-pick"]);
+}
+
+#[test]
+fn names_that_fill_the_screen_are_not_offered() {
+    let place = place();
+    let named = place.run(&["name", "sessions/two.jsonl", &"x".repeat(61)]);
+    assert_eq!(named.code, 0, "{}", named.stderr);
+    let mut all = offered(&place, &["tree", ""]);
+    all.sort();
+    assert_eq!(all, ["demo-1", "other-2"]);
+}
+
+#[test]
+fn sessions_in_the_trash_are_offered_to_be_restored() {
+    let place = place();
+    assert_eq!(offered(&place, &["restore", ""]), [""; 0]);
+    // A session that was written to a moment ago is not deleted.
+    let file = std::fs::File::options().write(true).open(place.file("sessions/two.jsonl")).unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    place.run(&["rm", "sessions/two.jsonl"]).ok();
+    let mut all = offered(&place, &["restore", ""]);
+    all.sort();
+    assert_eq!(all, ["other-2", "parser-fix"]);
+    place.run(&["restore", "parser-fix"]).ok();
+    assert!(place.file("sessions/two.jsonl").exists());
 }
 
 #[test]
@@ -115,12 +157,34 @@ fn in_shell(place: &Place, shell: &str, script: &str) -> Option<String> {
 #[test]
 fn the_shells_that_are_installed_complete() {
     let place = place();
-    let bash = "source <(treering completions bash)\n\
-        COMP_WORDS=(treering tree par); COMP_CWORD=2; COMP_TYPE=9\n\
-        _clap_complete_treering treering par tree 2>/dev/null\n\
-        printf '%s\\n' \"${COMPREPLY[@]}\"";
-    if let Some(shown) = in_shell(&place, "bash", bash) {
-        assert_eq!(shown, "parser-fix\n");
+    // The words as bash breaks them, the one at the cursor last.
+    let cases = [
+        ("treering tree par", "treering tree par", "parser-fix"),
+        ("treering  tree  ", "treering tree ''", "demo-1 other-2 parser-fix"),
+        ("treering ls --agent=cl", "treering ls --agent = cl", "claude-code"),
+        ("treering ls --agent=", "treering ls --agent =", "pi"),
+        ("treering search agent:cl", "treering search agent : cl", "claude-code"),
+        ("treering search tea agent:", "treering search tea agent :", "pi"),
+        ("treering search word:", "treering search word :", ""),
+        ("treering cherry", "treering cherry", "cherry-pick"),
+    ];
+    for (line, words, expected) in cases {
+        let bash = format!(
+            "source <(treering completions bash)\n\
+             COMP_LINE='{line}' COMP_WORDS=({words}) COMP_TYPE=9\n\
+             COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))\n\
+             _treering_complete treering \"${{COMP_WORDS[COMP_CWORD]#[:=]}}\" x\n\
+             printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        );
+        let Some(shown) = in_shell(&place, "bash", &bash) else { break };
+        let is_value = |word: &&str| !word.starts_with('-') && !word.ends_with('/');
+        let mut shown: Vec<&str> = shown.lines().filter(is_value).collect();
+        if expected == "pi" {
+            // All agents; the first one is enough.
+            shown.truncate(1);
+        }
+        shown.sort_unstable();
+        assert_eq!(shown.join(" ").trim(), expected, "{line}");
     }
     let fish = "treering completions fish | source; complete -C 'treering tree par'";
     if let Some(shown) = in_shell(&place, "fish", fish) {
