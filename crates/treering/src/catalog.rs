@@ -10,13 +10,14 @@ use crate::fork::ForkOptions;
 use crate::fs;
 use crate::header::Header;
 use crate::id::SessionId;
+use crate::json;
 use crate::load::Loaded;
 use crate::log::{InMemoryFile, Joined, Journal, Listed};
 use crate::session::{CreateOptions, Session, location};
 use crate::snapshot::Snapshot;
 use crate::time;
 use crate::title;
-use crate::tree::Row;
+use crate::tree::{Node, Row};
 use crate::usage::{self, EventSeed, SessionEvents};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -382,7 +383,9 @@ pub fn infos_with_usage(
     on_all_cores(files, |path| info_with_usage(path, seed), each);
 }
 
-/// Reads the same as [`infos`] but tokens and cost, which are `None`: adding them up takes as long as all the rest.
+/// Reads the same as [`infos`] but tokens and cost, which are `None`: adding them up takes as long as all the rest. With
+/// each comes the time that stands in the last message of a user or an assistant, in Unix milliseconds, by which pi
+/// sorts its lists; [`SessionInfo::modified`] is the time at which that message was written.
 ///
 /// ```
 /// treering::catalog::infos_without_usage(&["nowhere.jsonl".into()], |_, info, _| {
@@ -391,7 +394,7 @@ pub fn infos_with_usage(
 /// ```
 pub fn infos_without_usage(
     files: &[PathBuf],
-    each: impl FnMut(&Path, Result<SessionInfo>, Progress),
+    each: impl FnMut(&Path, Result<(SessionInfo, Option<i64>)>, Progress),
 ) {
     on_all_cores(files, info_without_usage, each);
 }
@@ -446,12 +449,26 @@ pub fn info_with_usage(path: &Path, seed: EventSeed) -> Result<(SessionInfo, Ses
     }
 }
 
-fn info_without_usage(path: &Path) -> Result<SessionInfo> {
+fn info_without_usage(path: &Path) -> Result<(SessionInfo, Option<i64>)> {
     let (loaded, Listed { journal, cut }) = read_listed(path)?;
-    match cut {
-        Some(size) => partial_info(path, &loaded, &journal, size),
-        None => Ok(describe_loaded(path, &loaded, &journal)?.0),
+    if let Some(size) = cut {
+        return Ok((partial_info(path, &loaded, &journal, size)?, None));
     }
+    let (info, view) = describe_loaded(path, &loaded, &journal)?;
+    Ok((info, last_said(&view)?))
+}
+
+/// Returns the time that stands in the last message of a user or an assistant.
+fn last_said(view: &Snapshot) -> Result<Option<i64>> {
+    let tree = view.tree();
+    let is_said = |row: &Row| {
+        let node = tree.node(*row);
+        matches!(node.role(), Some(Role::User | Role::Assistant)) && !node.has(Node::DAMAGED)
+    };
+    let Some(row) = tree.live().rev().find(is_said) else { return Ok(None) };
+    let record = view.bytes(row).map_err(Error::Storage)?;
+    let time = json::get(&record, "message").and_then(|message| json::get(message, "timestamp"));
+    Ok(time.and_then(|time| std::str::from_utf8(time).ok()?.parse().ok()))
 }
 
 fn read_listed(path: &Path) -> Result<(Loaded, Listed)> {

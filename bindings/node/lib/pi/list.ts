@@ -30,7 +30,8 @@ function allMessagesText(path: string): string {
 type Facts = Pick<AllFacts, "id" | "cwd" | "name" | "parentSession" | "created" | "modified" | "messageCount" | "firstMessage">;
 
 function toInfo(path: string, facts: Facts): SessionInfo {
-  const info = {
+  let text: string | undefined;
+  return {
     path,
     id: facts.id,
     cwd: facts.cwd,
@@ -40,14 +41,10 @@ function toInfo(path: string, facts: Facts): SessionInfo {
     modified: new Date(facts.modified),
     messageCount: facts.messageCount,
     firstMessage: facts.firstMessage || "(no messages)",
+    get allMessagesText() {
+      return (text ??= allMessagesText(path));
+    },
   } as SessionInfo;
-  let text: string | undefined;
-  Object.defineProperty(info, "allMessagesText", {
-    enumerable: true,
-    configurable: true,
-    get: () => (text ??= allMessagesText(path)),
-  });
-  return info;
 }
 
 const newestFirst = (sessions: SessionInfo[]) => sessions.sort((a, b) => b.modified.getTime() - a.modified.getTime());

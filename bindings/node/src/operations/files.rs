@@ -1,9 +1,9 @@
 //! Operations of the module: sessions in files and directories.
 
-use super::activity::last_spoken;
 use super::plans::search_options;
 use crate::args::{Args, wrong};
 use crate::outcome::{Answer, Outcome};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use treering::branch_summary::BRANCH_SUMMARY_PREAMBLE;
@@ -193,42 +193,39 @@ fn list(args: &Args) -> Answer {
 /// the lists of pi, their times are those that stand in their last messages, and only what those lists show is read.
 fn list_files(args: &Args) -> Answer {
     let paths: Vec<PathBuf> = args.texts("paths")?.into_iter().map(PathBuf::from).collect();
-    let mut found: Vec<Option<SessionInfo>> = vec![None; paths.len()];
-    let places: std::collections::HashMap<&Path, usize> =
-        paths.iter().map(PathBuf::as_path).zip(0..).collect();
-    let by_messages = args.flag("byMessages")?;
-    let keep = |path: &Path, info: treering::Result<SessionInfo>, _| {
+    let mut found: Vec<Data> = vec![Data::Null; paths.len()];
+    let places: HashMap<&Path, usize> = paths.iter().map(PathBuf::as_path).zip(0..).collect();
+    let mut keep = |path: &Path, info: treering::Result<Data>| {
         if args.is_cancelled.load(Ordering::Relaxed) {
             return;
         }
         if let (Some(&place), Ok(info)) = (places.get(path), info) {
-            found[place] = Some(info);
+            found[place] = info;
         }
     };
-    match by_messages {
-        true => catalog::infos_without_usage(&paths, keep),
-        false => catalog::infos(&paths, keep),
+    match args.flag("byMessages")? {
+        true => catalog::infos_without_usage(&paths, |path, info, _| {
+            keep(path, info.map(|(info, said)| brief(&info, said)));
+        }),
+        false => catalog::infos(&paths, |path, info, _| {
+            keep(path, info.map(|info| info.to_data()));
+        }),
     }
-    if !by_messages {
-        return Ok(Outcome::of(found));
-    }
-    let brief = |(info, time): (Option<SessionInfo>, Option<i64>)| {
-        info.map(|info| {
-            Data::Record(vec![
-                ("id", info.id.as_str().to_data()),
-                ("cwd", info.cwd.to_data()),
-                ("name", info.name.to_data()),
-                ("parent_session", info.parent_session.to_data()),
-                ("created", info.created.to_data()),
-                ("modified", time.unwrap_or(info.modified).to_data()),
-                ("message_count", info.message_count.to_data()),
-                ("first_message", info.first_message.to_data()),
-            ])
-        })
-        .to_data()
-    };
-    let infos = found.into_iter().zip(last_spoken(&paths)).map(brief);
-    Ok(Outcome::of(Data::List(infos.collect())))
+    Ok(Outcome::of(Data::List(found)))
+}
+
+/// Returns what pi's lists show of a session. `said` is the time that stands in its last message.
+fn brief(info: &SessionInfo, said: Option<i64>) -> Data {
+    Data::Record(vec![
+        ("id", info.id.as_str().to_data()),
+        ("cwd", info.cwd.to_data()),
+        ("name", info.name.to_data()),
+        ("parent_session", info.parent_session.to_data()),
+        ("created", info.created.to_data()),
+        ("modified", said.unwrap_or(info.modified).to_data()),
+        ("message_count", info.message_count.to_data()),
+        ("first_message", info.first_message.to_data()),
+    ])
 }
 
 fn info(args: &Args) -> Answer {

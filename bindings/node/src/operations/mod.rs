@@ -1,6 +1,5 @@
 //! The operations, by what they are called on.
 
-mod activity;
 mod entries;
 mod files;
 mod plans;

@@ -152,3 +152,27 @@ fn an_open_session_says_the_same_as_a_list() {
     assert_eq!(info, treering::catalog::info(&path).unwrap());
     assert_eq!((info.message_count, info.name.as_deref()), (2, Some("Tea")));
 }
+
+#[test]
+fn the_time_in_the_last_message_of_a_list() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("s.jsonl");
+    let time_after = |lines: &[&str]| {
+        let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        std::fs::write(&path, format!("{HEADER}\n{lines}")).unwrap();
+        let mut found = None;
+        treering::catalog::infos_without_usage(std::slice::from_ref(&path), |_, info, _| {
+            found = info.unwrap().1;
+        });
+        found
+    };
+    let user = r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"\ud83d","timestamp":7}}"#;
+    let result = r#"{"type":"message","id":"b","parentId":"a","message":{"role":"toolResult","timestamp":9}}"#;
+    let unknown = r#"{"type":"message","id":"c","parentId":"b","message":{"role":"assistant"}}"#;
+    let torn =
+        r#"{"type":"message","id":"d","parentId":"b","message":{"role":"user","timestamp":8"#;
+    assert_eq!(time_after(&[]), None);
+    assert_eq!(time_after(&[user, result]), Some(7));
+    assert_eq!(time_after(&[user, torn]), Some(7));
+    assert_eq!(time_after(&[user, unknown]), None);
+}
