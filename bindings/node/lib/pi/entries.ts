@@ -139,6 +139,28 @@ function renameHookMessages(entries: FileEntry[]): void {
   }
 }
 
+/** Returns a path without its labels: what hung on one hangs on the entry before it. */
+export function withoutLabels(path: SessionEntry[]): SessionEntry[] {
+  const kept: SessionEntry[] = [];
+  /** The entry after each label, which a compaction keeps in its place. */
+  const after = new Map<string, string>();
+  let labels: string[] = [];
+  for (const entry of path) {
+    if (entry.type === "label") {
+      labels.push(entry.id);
+      continue;
+    }
+    for (const label of labels) after.set(label, entry.id);
+    labels = [];
+    const copy = { ...entry, parentId: kept.at(-1)?.id ?? null };
+    if (copy.type === "compaction" && copy.firstKeptEntryId !== copy.id) {
+      copy.firstKeptEntryId = after.get(copy.firstKeptEntryId) ?? copy.firstKeptEntryId;
+    }
+    kept.push(copy);
+  }
+  return kept;
+}
+
 /** Returns the last compaction in an array. */
 export function getLatestCompactionEntry(entries: SessionEntry[]): CompactionEntry | null {
   return (entries.findLast((entry) => entry.type === "compaction") as CompactionEntry | undefined) ?? null;

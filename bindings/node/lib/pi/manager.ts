@@ -1,13 +1,13 @@
 /** pi's session manager on treering. */
 import { appendFileSync, existsSync, mkdirSync, statSync, truncateSync } from "node:fs";
 import { dirname } from "node:path";
-import { call, callSession } from "../call.js";
+import { call, callSession, hasEntry } from "../call.js";
 import { fromNative, TreeringError } from "../errors.js";
 import type { NativeSession } from "../native.js";
 import { EntryCache, type Labels } from "./cache.js";
 import { type Compatibility, getCompatibility } from "./compatibility.js";
 import { CurrentContext } from "./context.js";
-import { CURRENT_SESSION_VERSION, migrateSessionEntries, newId, readHeader, shortId, timestampNow } from "./entries.js";
+import { CURRENT_SESSION_VERSION, migrateSessionEntries, newId, readHeader, shortId, timestampNow, withoutLabels } from "./entries.js";
 import { listDirectory, listEverything } from "./list.js";
 import { contentFor, mayBeReplaced } from "./messages.js";
 import {
@@ -231,20 +231,41 @@ export class SessionManager {
   // Appending.
 
   #append<E extends SessionEntry>(type: E["type"], members: Members, parentId: string | null = this.#leaf): E {
+    const json = JSON.stringify(members);
+    const rest = json === "{}" ? "}" : `,${json.slice(1)}`;
+    return this.#appendNew(type, parentId, rest, (id, timestamp) => ({ type, id, parentId, timestamp, ...members }) as unknown as E);
+  }
+
+  /** Appends an entry under a new id. `rest` is its JSON after the members that every entry has: a large message is made JSON once. */
+  #appendNew<E extends SessionEntry>(type: E["type"], parentId: string | null, rest: string, make: (id: string, timestamp: string) => E): E {
     const timestamp = timestampNow();
-    const rest = members["id"] === undefined ? JSON.stringify(members) : undefined;
-    let entry: E;
+    const parent = parentId !== null && /^[\w-]*$/.test(parentId) ? `"${parentId}"` : JSON.stringify(parentId);
     for (let attempt = 1; ; attempt++) {
-      entry = { type, id: shortId(), parentId, timestamp, ...members } as unknown as E;
+      const id = shortId();
       try {
-        this.#native.appendEntry(rest === undefined ? JSON.stringify(entry) : lineOf(entry, rest));
-        break;
+        this.#native.appendEntry(`{"type":"${type}","id":"${id}","parentId":${parent},"timestamp":"${timestamp}"${rest}`);
       } catch (failure) {
         const error = fromNative(failure);
-        const isTaken = error instanceof TreeringError && error.code === "duplicate_entry" && members["id"] === undefined;
+        const isTaken = error instanceof TreeringError && error.code === "duplicate_entry";
         if (!isTaken || attempt === 100) throw error;
+        continue;
       }
+      return this.#follow(make(id, timestamp));
     }
+  }
+
+  /** Appends an entry that has all its members. */
+  #appendWhole<E extends SessionEntry>(entry: E): E {
+    try {
+      this.#native.appendEntry(JSON.stringify(entry));
+    } catch (failure) {
+      throw fromNative(failure);
+    }
+    return this.#follow(entry);
+  }
+
+  /** Takes in an entry that was appended, and returns it. */
+  #follow<E extends SessionEntry>(entry: E): E {
     this.#cache.add(entry);
     this.#leaf = entry.id;
     if (this.#context && !this.#context.follow(entry)) this.#context = undefined;
@@ -252,7 +273,9 @@ export class SessionManager {
   }
 
   appendMessage(message: AgentMessage): string {
-    return this.#append("message", { message }).id;
+    const parentId = this.#leaf;
+    const make = (id: string, timestamp: string) => ({ type: "message", id, parentId, timestamp, message }) as SessionEntry;
+    return this.#appendNew("message", parentId, `,"message":${JSON.stringify(message)}}`, make).id;
   }
   appendThinkingLevelChange(thinkingLevel: string): string {
     return this.#append("thinking_level_change", { thinkingLevel }).id;
@@ -267,14 +290,14 @@ export class SessionManager {
   appendCompaction<T = unknown>(
     summary: string, firstKeptEntryId: string | null, tokensBefore: number, details?: T, fromHook?: boolean, usage?: Usage,
   ): string {
-    const id = newId((candidate) => this.#native.has(candidate));
+    const id = newId((candidate) => hasEntry(this.#native, candidate));
     const timestamp = new Date();
     const prompt = callSession<AgentMessage | null>(this.#native, "systemMessage", { at: this.#leaf });
-    return this.#append("compaction", {
-      id, timestamp: timestamp.toISOString(), summary, firstKeptEntryId: firstKeptEntryId ?? id, tokensBefore,
+    return this.#appendWhole({
+      type: "compaction", id, parentId: this.#leaf, timestamp: timestamp.toISOString(), summary, firstKeptEntryId: firstKeptEntryId ?? id, tokensBefore,
       details, usage, fromHook,
       ...(prompt ? { systemMessage: { ...prompt, timestamp: timestamp.getTime() } } : {}),
-    }).id;
+    } as SessionEntry).id;
   }
   appendCustomEntry(customType: string, data?: unknown): string {
     return this.#append("custom", { customType, data }).id;
@@ -429,12 +452,6 @@ export class SessionManager {
   }
 }
 
-/** Returns an entry as JSON, of which all but its own members is JSON already: a large message is written once. */
-function lineOf({ type, id, parentId, timestamp }: SessionEntry, members: string): string {
-  const head = `{"type":"${type}","id":"${id}","parentId":${JSON.stringify(parentId)},"timestamp":"${timestamp}"`;
-  return members === "{}" ? `${head}}` : `${head},${members.slice(1)}`;
-}
-
 /** Returns whether a session is of a version that pi rewrites. */
 function isOld({ version }: SessionHeader): boolean {
   return typeof version !== "number" || version < CURRENT_SESSION_VERSION;
@@ -444,28 +461,6 @@ function isOld({ version }: SessionHeader): boolean {
 function projectOf(cwd: string, sessionDir: string | undefined): string | undefined {
   if (sessionDir === undefined) return undefined;
   return resolvePath(sessionDir) === defaultSessionDirPath(cwd) ? undefined : cwd;
-}
-
-/** Returns a path without its labels: what hung on one hangs on the entry before it. */
-function withoutLabels(path: SessionEntry[]): SessionEntry[] {
-  const kept: SessionEntry[] = [];
-  /** The entry after each label, which a compaction keeps in its place. */
-  const after = new Map<string, string>();
-  let labels: string[] = [];
-  for (const entry of path) {
-    if (entry.type === "label") {
-      labels.push(entry.id);
-      continue;
-    }
-    for (const label of labels) after.set(label, entry.id);
-    labels = [];
-    const copy = { ...entry, parentId: kept.at(-1)?.id ?? null };
-    if (copy.type === "compaction" && copy.firstKeptEntryId !== copy.id) {
-      copy.firstKeptEntryId = after.get(copy.firstKeptEntryId) ?? copy.firstKeptEntryId;
-    }
-    kept.push(copy);
-  }
-  return kept;
 }
 
 function appendAll(native: NativeSession, records: FileEntry[]): void {

@@ -51,23 +51,28 @@ fn moves(view: &Snapshot, rows: &[Row]) -> Option<Vec<(EntryId, Option<EntryId>)
     let tree = view.tree();
     let is_move = |row: Row| tree.node(row).kind() == Kind::Leaf;
     let mut moves = Vec::new();
-    let mut last = NONE;
+    // The last record and the entry above it: a long chain of records is walked once.
+    let mut last = (NONE, NONE);
     for &row in rows {
         if view.is_cut(row) {
             return None;
         }
         for row in [tree.node(row).parent, row] {
-            if row == NONE || row == last || !is_move(row) {
+            if row == NONE || row == last.0 || !is_move(row) {
                 continue;
             }
-            last = row;
             let mut above = row;
             while above != NONE && is_move(above) {
+                if above == last.0 {
+                    above = last.1;
+                    break;
+                }
                 if view.is_cut(above) {
                     return None;
                 }
                 above = tree.node(above).parent;
             }
+            last = (row, above);
             moves.push((tree.id(row), (above != NONE).then(|| tree.id(above))));
         }
     }

@@ -3,7 +3,6 @@
 use super::head;
 use super::kind::{Kind, Role};
 use super::message::{Message, TokenUsage};
-use super::view::MessageView;
 use crate::dialect::name::Dialect;
 use crate::error::{Error, Result};
 use crate::id::EntryId;
@@ -281,19 +280,31 @@ impl NewEntry {
         let invalid = |why: &str| Error::InvalidEntry(why.to_owned());
         let object = object.trim_ascii();
         let mut entry = NewEntry::new(Kind::Other);
+        entry.fields.reserve(object.len());
         let mut type_name = None;
-        let (mut message, mut target) = (None, None);
+        let (mut role, mut target) = (None, None);
         let mut members = Members::new(object, 0);
-        for member in &mut members {
-            let value = &object[member.value.clone()];
-            let key = json::key_name(member.key);
-            match &*key {
-                b"message" => message = Some(value),
-                b"targetId" => target = Some(value),
-                _ => {}
+        while let Some((quoted_key, start)) = members.key() {
+            let key = json::key_name(&object[quoted_key.start + 1..quoted_key.end - 1]);
+            let end = if *key == *b"message" && object.get(start) == Some(&b'{') {
+                // One pass over a large message finds its end and its role.
+                let ([found], end) = json::get_all_at(object, start, ["role"]);
+                let name = found.and_then(json::string).unwrap_or_default();
+                role = Some(Role::of(&name));
+                end.inspect(|&end| members.value_ends(ObjectEnd::Closed(end)))
+            } else {
+                if *key == *b"message" {
+                    role = None;
+                }
+                members.skip_value(start).map(|value| value.end)
+            };
+            let Some(end) = end else { return Err(invalid("not a JSON object")) };
+            let value = &object[start..end];
+            if *key == *b"targetId" {
+                target = Some(value);
             }
             match &*key {
-                b"type" => type_name = json::string(value).map(Cow::into_owned),
+                b"type" => type_name = json::string(value).map(known_type),
                 b"id" => {
                     let id =
                         json::string(value).filter(|id| (1..=head::MAX_ID).contains(&id.len()));
@@ -313,7 +324,7 @@ impl NewEntry {
                 _ => {
                     let whole = entry.fields.len();
                     entry.fields.push(b',');
-                    entry.fields.extend_from_slice(&object[member.whole.clone()]);
+                    entry.fields.extend_from_slice(&object[quoted_key.start..end]);
                     one_line(&mut entry.fields[whole..]);
                 }
             }
@@ -327,10 +338,7 @@ impl NewEntry {
             return Err(invalid("a session's header is not an entry"));
         }
         if type_name == "message" {
-            let raw = message.filter(|raw| raw.starts_with(b"{"));
-            let raw = raw.ok_or_else(|| invalid("\"message\" is not an object"))?;
-            // The object was closed, so all in it is well-formed.
-            entry.role = Some(MessageView { raw, checked: true }.role());
+            entry.role = Some(role.ok_or_else(|| invalid("\"message\" is not an object"))?);
         }
         let names_one =
             target.is_some_and(|raw| json::string(raw).is_some_and(|id| !id.is_empty()));
@@ -343,7 +351,7 @@ impl NewEntry {
             }
             _ => {}
         }
-        entry.type_name = Cow::Owned(type_name);
+        entry.type_name = type_name;
         Ok(entry)
     }
 
@@ -388,6 +396,14 @@ impl NewEntry {
         out.extend_from_slice(timestamp);
         out.extend_from_slice(&self.settled(id).fields);
         out.extend_from_slice(b"}\n");
+    }
+}
+
+/// Returns the name of a type, without a copy of those that are known.
+fn known_type(name: Cow<'_, str>) -> Cow<'static, str> {
+    match Kind::of(&name).name() {
+        Some(known) if known == name => Cow::Borrowed(known),
+        _ => Cow::Owned(name.into_owned()),
     }
 }
 

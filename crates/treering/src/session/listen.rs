@@ -55,8 +55,11 @@ impl Listeners {
 
     /// Tells all listeners of entries, unless there are none. No lock of the session may be held.
     pub(super) fn tell(&self, writer: Writer, entries: Vec<EntryId>) {
+        if entries.is_empty() {
+            return;
+        }
         let mut queue = self.queue();
-        if entries.is_empty() || queue.listeners.is_empty() {
+        if queue.listeners.is_empty() {
             return;
         }
         queue.changes.push_back(Change { writer, entries });

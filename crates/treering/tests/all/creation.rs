@@ -3,7 +3,9 @@
 use crate::support::{HEADER, outline};
 use std::path::Path;
 use treering::session::Creation;
-use treering::{Catalog, CreateOptions, Error, Message, NewEntry, Position, Session, SessionId};
+use treering::{
+    Catalog, CreateOptions, Error, Message, NewEntry, Position, Role, Session, SessionId,
+};
 
 fn create(file: &Path, creation: Creation) -> Session {
     let options = CreateOptions::new().creation(creation);
@@ -151,6 +153,11 @@ fn entries_that_could_not_be_read_back_are_refused() {
         b"{\"type\":\"session\"}",
         b"{\"type\":1}",
         b"{\"type\":\"x\"}{}",
+        b"{\"type\":\"message\"}",
+        b"{\"type\":\"message\",\"message\":[]}",
+        b"{\"type\":\"message\",\"message\":{\"role\":\"user\"",
+        b"{\"type\":\"message\",\"message\":{\"role\":\"user\",}}",
+        b"{\"type\":\"message\",\"message\":{\"role\":\"user\"},\"message\":1}",
     ] {
         let refused = NewEntry::from_json(bad);
         assert!(matches!(refused, Err(Error::InvalidEntry(_))), "{}", bad.escape_ascii());
@@ -159,6 +166,28 @@ fn entries_that_could_not_be_read_back_are_refused() {
     assert!(Message::from_json(b"{\"content\":1}").is_err());
     assert!(NewEntry::custom("x", Some(b"{\"a\":}")).is_err());
     assert_eq!(session.tree().len(), 0);
+}
+
+#[test]
+fn the_role_of_a_message_is_the_last_that_it_says() {
+    let session = Session::in_memory("/p");
+    for (message, role) in [
+        (r#"{"content":"\"}{\"","role":"assistant"}"#, Role::Assistant),
+        (
+            r#"{"role":"user","content":[{"role":"assistant"}],"role":"toolResult"}"#,
+            Role::ToolResult,
+        ),
+        (r#"{"r\u006fle":"user"}"#, Role::User),
+        (r#"{"role":7}"#, Role::Other),
+        (r#"{}"#, Role::Other),
+    ] {
+        let json = format!(
+            r#"{{"message":{{"role":"system"}},"type":"message","message": {message} ,"x":[{{}}]}}"#
+        );
+        let id = session.append(NewEntry::from_json(json.as_bytes()).unwrap()).unwrap();
+        assert_eq!(session.tree().role(&id).unwrap(), Some(role), "{message}");
+        assert_eq!(session.entry(&id).unwrap().get("x"), Some(&b"[{}]"[..]), "{message}");
+    }
 }
 
 #[test]
