@@ -37,9 +37,10 @@ say "wheel"
 wheels=$cache/wheels
 if [ -z "${TREERING_WHEEL:-}" ]; then
   [ -x "$cache/build/bin/python" ] || python3 -m venv "$cache/build"
-  "$cache/build/bin/pip" install --quiet maturin==1.16.0 || skip "maturin could not be installed"
+  # Not by the script `pip`, which names its environment by a path: in a copy of the cache that is another one.
+  "$cache/build/bin/python" -m pip install --quiet maturin==1.16.0 || skip "maturin could not be installed"
   rm -rf "$wheels"
-  PATH=$cache/build/bin:$PATH "$cache/build/bin/pip" wheel --quiet --no-build-isolation --no-deps --wheel-dir "$wheels" "$here"
+  PATH=$cache/build/bin:$PATH "$cache/build/bin/python" -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir "$wheels" "$here"
   TREERING_WHEEL=$(ls "$wheels"/treering-*.whl)
 fi
 ls -l "$TREERING_WHEEL"
@@ -48,7 +49,7 @@ say "clean environment"
 environment=$cache/environment
 rm -rf "$environment"
 python3 -m venv "$environment"
-"$environment/bin/pip" install --quiet "$TREERING_WHEEL" -r "$here/requirements-check.txt" || skip "the packages could not be installed"
+"$environment/bin/python" -m pip install --quiet "$TREERING_WHEEL" -r "$here/requirements-check.txt" || skip "the packages could not be installed"
 PATH=$environment/bin:$PATH
 export PATH
 treering --version
