@@ -26,7 +26,13 @@ async function check(name, transport, tools) {
   assert.equal(client.getServerVersion().name, "treering");
   assert.equal((await client.listTools()).tools.length, tools);
   await client.ping();
-  const found = data(await client.callTool({ name: "search", arguments: { query: "needle haystack" } }));
+  const told = [];
+  const onprogress = (progress) => told.push(progress);
+  const query = { name: "search", arguments: { query: "needle haystack" } };
+  const found = data(await client.callTool(query, undefined, { onprogress }));
+  // The SDK forgets the call with its answer, so the last notification may be lost on it.
+  const isFurther = (one, at) => at === 0 || one.progress > told[at - 1].progress;
+  assert.ok(told.length > 0 && told.every(isFurther), JSON.stringify(told));
   assert.equal(found.sessions.length, 1);
   const session = found.sessions[0].session.id;
   const read = data(await client.callTool({ name: "read_session", arguments: { session } }));

@@ -113,6 +113,16 @@ async def compare_search(client, env, name):
     print(f"search over {SESSIONS} sessions: {name} {ours:.0f} ms, command {theirs:.0f} ms: {ours / theirs:.2f} ×")
 
 
+async def is_told_of_progress(client):
+    told = []
+
+    async def tell(progress, total, message):
+        told.append((progress, total))
+
+    data(await client.call_tool("search", {"query": "needle haystack"}, progress_callback=tell))
+    assert told and told == sorted(told), told
+
+
 async def check_stdio(root, home):
     server, env = parameters(root, home)
     async with stdio_client(server) as (read, write), ClientSession(read, write) as client:
@@ -120,15 +130,9 @@ async def check_stdio(root, home):
         info = getattr(started, "serverInfo", None) or getattr(started, "server_info", None)
         assert info.name == "treering", info
         assert "data" in (started.instructions or "")
-        told = []
-
-        async def tell(progress, total, message):
-            told.append((progress, total))
-
         assert await read_everything(client) == READING
         assert await is_refused(client, "label", {"session": "s-00001", "entry": "e01"})
-        data(await client.call_tool("search", {"query": "needle haystack"}, progress_callback=tell))
-        assert told and told == sorted(told), told
+        await is_told_of_progress(client)
         await compare_search(client, env, "mcp")
     async with Client(server, mode="2026-07-28") as client:
         assert await read_everything(client) == READING
@@ -159,10 +163,12 @@ async def check_http(root, home):
         async with Client(transport(token), mode="legacy") as client:
             await read_everything(client)
             await write_everything(client, "s-00003", "s-00004")
+            await is_told_of_progress(client)
             await compare_search(client, env, "/mcp")
         async with Client(transport(token)) as client:
             await read_everything(client)
             await write_everything(client, "s-00005", "s-00006")
+            await is_told_of_progress(client)
         refused = False
         try:
             async with Client(transport("tr_wrong")) as client:
