@@ -69,7 +69,7 @@ impl Linker for Gemini {
 
     fn side(&mut self, record: &[u8]) {
         if is_subagent(record) {
-            // The first chat is what was opened, whoever wrote it.
+            // The first chat is the one that was opened, whatever wrote it.
             if !self.messages.is_empty() {
                 self.end.get_or_insert(self.history.last().copied());
                 self.history.clear();
