@@ -1,62 +1,13 @@
 //! Checkpoints: a reader of the end learns from the writer's note what reading everything would tell.
 
+use crate::counted::CountedJournal;
 use crate::support::{HEADER, assistant, cases, compaction, leaf, user};
 use proptest::prelude::*;
 use std::fmt::Write;
-use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use treering::storage::{Appended, Checkpoint, End, Journal, JournalError, MemoryJournal};
+use treering::storage::{End, Journal, MemoryJournal};
 use treering::{Context, CreateOptions, Message, NewEntry, Position, Session};
 use treering_testkit::rng::Rng;
-
-/// A journal in memory that counts the bytes that are read.
-#[derive(Debug, Default)]
-struct Counted {
-    memory: MemoryJournal,
-    read: AtomicU64,
-}
-
-impl Journal for Counted {
-    fn len(&self) -> io::Result<u64> {
-        self.memory.len()
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.memory.read_at(offset, buffer)?;
-        self.read.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
-    }
-
-    fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError> {
-        self.memory.append(end, lines)
-    }
-
-    fn keeps_checkpoints(&self) -> bool {
-        true
-    }
-
-    fn append_with(
-        &self,
-        end: &End,
-        lines: &[u8],
-        checkpoint: Option<&Checkpoint>,
-    ) -> Result<Appended, JournalError> {
-        self.memory.append_with(end, lines, checkpoint)
-    }
-
-    fn checkpoint(&self, length: u64) -> Option<Checkpoint> {
-        self.memory.checkpoint(length)
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn truncate_if(&self, expected: u64, length: u64) -> io::Result<bool> {
-        self.memory.truncate_if(expected, length)
-    }
-}
 
 /// Returns a log whose thinking level is set by the first entry. The last entry is `a<count>`.
 fn long_log(count: usize) -> String {
@@ -80,26 +31,26 @@ fn long_log(count: usize) -> String {
 /// Messages whose lines are longer than what is looked at first.
 const MANY: usize = 1_200;
 
-fn counted(log: String) -> Arc<Counted> {
-    Arc::new(Counted { memory: MemoryJournal::new(log.into_bytes()), ..Counted::default() })
+fn counted(log: String) -> Arc<CountedJournal> {
+    Arc::new(CountedJournal::new(log.into_bytes()))
 }
 
-fn session(journal: &Arc<Counted>) -> Session {
+fn session(journal: &Arc<CountedJournal>) -> Session {
     Session::in_journal(Arc::clone(journal) as _, "", CreateOptions::new()).unwrap()
 }
 
 /// Returns the context that reading everything gives.
-fn whole(journal: &Counted) -> Context {
-    let copy = Arc::new(MemoryJournal::new(journal.memory.contents()));
+fn whole(journal: &CountedJournal) -> Context {
+    let copy = Arc::new(MemoryJournal::new(journal.contents()));
     Session::in_journal(copy, "", CreateOptions::new()).unwrap().context().unwrap()
 }
 
 /// Compares the context read from the end with that of the whole. Returns whether only a part was read.
-fn check(journal: &Arc<Counted>) -> bool {
+fn check(journal: &Arc<CountedJournal>) -> bool {
     let expected = whole(journal);
-    journal.read.store(0, Ordering::Relaxed);
+    journal.take_bytes_read();
     assert_eq!(treering::active_context_of(Arc::clone(journal) as _).unwrap(), expected);
-    journal.read.load(Ordering::Relaxed) < journal.len().unwrap()
+    journal.take_bytes_read() < journal.len().unwrap()
 }
 
 #[test]
@@ -164,7 +115,7 @@ fn an_entry_that_others_wait_for_gives_them_another_path() {
 }
 
 /// Does one thing drawn by lot.
-fn step(rng: &mut Rng, number: usize, journal: &Arc<Counted>, writer: &Session) {
+fn step(rng: &mut Rng, number: usize, journal: &Arc<CountedJournal>, writer: &Session) {
     let old = format!("a{}", rng.index(MANY));
     let raw = |lines: String| {
         journal.append(&End::from(journal.len().unwrap()), lines.as_bytes()).unwrap();

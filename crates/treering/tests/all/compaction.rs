@@ -1,15 +1,14 @@
 //! Planning compactions and branch summaries: every rule once. All of them together are in
 //! `compaction_rules`.
 
+use crate::counted::CountedJournal;
 use crate::support::{assistant, compaction, entry, file, join, open, user};
 use serde_json::{Value, json};
-use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use treering::branch_summary::{BRANCH_SUMMARY_PREAMBLE, branch_budget};
 use treering::compaction::{CompactionSettings, ModelSettings, Preparation, Prepared};
 use treering::context::{ContextMessage, Model};
-use treering::storage::{Appended, End, Journal, JournalError, MemoryJournal};
+use treering::storage::Journal;
 use treering::{CreateOptions, Session};
 
 fn message(id: &str, parent: Option<&str>, message: Value) -> String {
@@ -321,34 +320,6 @@ fn a_branch_is_collected_from_its_end_within_the_budget() {
     assert_eq!((branch_budget(None, 16_384), branch_budget(Some(10), 20)), (111_616, 0));
 }
 
-/// A journal that knows how much of it was read.
-#[derive(Debug)]
-struct Counted(MemoryJournal, AtomicU64);
-
-impl Journal for Counted {
-    fn len(&self) -> io::Result<u64> {
-        self.0.len()
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let got = self.0.read_at(offset, buffer)?;
-        self.1.fetch_add(got as u64, Ordering::Relaxed);
-        Ok(got)
-    }
-
-    fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError> {
-        self.0.append(end, lines)
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        self.0.sync()
-    }
-
-    fn truncate_if(&self, expected: u64, length: u64) -> io::Result<bool> {
-        self.0.truncate_if(expected, length)
-    }
-}
-
 /// Planning must not cost what the context is large: it is what an agent does after every turn.
 #[test]
 fn planning_reads_what_is_kept_and_not_the_rest() {
@@ -364,10 +335,10 @@ fn planning_reads_what_is_kept_and_not_the_rest() {
         lines.push(message(&at.to_string(), Some(&(at - 1).to_string()), said));
     }
     let bytes = file(&lines).into_bytes();
-    let journal = Arc::new(Counted(MemoryJournal::new(bytes), AtomicU64::new(0)));
+    let journal = Arc::new(CountedJournal::new(bytes));
     let shared = Arc::clone(&journal) as Arc<dyn Journal>;
     let session = Session::in_journal(shared, "/", CreateOptions::new()).unwrap();
-    let read = || journal.1.swap(0, Ordering::Relaxed);
+    let read = || journal.take_bytes_read();
     let all = journal.len().unwrap();
     assert!(read() >= all && all > 6_000_000);
     let plan = session.plan_compaction(&keeping(6000)).unwrap().ready().unwrap();

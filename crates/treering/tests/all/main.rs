@@ -18,6 +18,7 @@ mod compaction_rules;
 mod context;
 mod context_edits;
 mod conversions;
+mod counted;
 mod creation;
 mod damage;
 mod deleted;

@@ -1,12 +1,10 @@
 //! Records that are appended in an agent's own shape.
 
+use crate::counted::CountedJournal;
 use serde_json::Value;
-use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use treering::convert::{ConvertOptions, convert};
 use treering::session::{Change, NewSession, Writer};
-use treering::storage::{Appended, End, Journal, JournalError, MemoryJournal};
 use treering::{CreateOptions, Dialect, Error, Kind, Message, Session};
 use treering_testkit::generate::{Plan, session_bytes};
 
@@ -117,32 +115,6 @@ fn facts(session: &Session) -> Vec<String> {
     entries.map(fact).collect()
 }
 
-/// A journal in memory that counts how often it is read.
-#[derive(Debug, Default)]
-struct Counting {
-    inner: MemoryJournal,
-    reads: AtomicUsize,
-}
-
-impl Journal for Counting {
-    fn len(&self) -> io::Result<u64> {
-        self.inner.len()
-    }
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.reads.fetch_add(1, Ordering::Relaxed);
-        self.inner.read_at(offset, buffer)
-    }
-    fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError> {
-        self.inner.append(end, lines)
-    }
-    fn sync(&self) -> io::Result<()> {
-        self.inner.sync()
-    }
-    fn truncate_if(&self, expected: u64, length: u64) -> io::Result<bool> {
-        self.inner.truncate_if(expected, length)
-    }
-}
-
 /// A message of Chimera's as `json.dumps` writes it, with more members after the message.
 fn chimera(id: &str, parent: &str, more: &str) -> String {
     format!(
@@ -152,16 +124,16 @@ fn chimera(id: &str, parent: &str, more: &str) -> String {
 
 #[test]
 fn a_message_in_the_usual_shape_is_not_read_again() {
-    let journal = Arc::new(Counting::default());
+    let journal = Arc::new(CountedJournal::default());
     let options = CreateOptions::new().dialect(Dialect::Chimera);
     let session = Session::in_journal(journal.clone(), "/p", options).unwrap();
     let mut parent = session.append_record(hello(Dialect::Chimera)).unwrap();
-    let before = journal.reads.load(Ordering::Relaxed);
+    let before = journal.reads();
     for number in 1..=5 {
         let record = chimera(&format!("{number:012x}"), parent.as_str(), "");
         parent = session.append_record(record).unwrap();
     }
-    assert_eq!(journal.reads.load(Ordering::Relaxed), before);
+    assert_eq!(journal.reads(), before);
     let again = Session::in_journal(journal, "/p", CreateOptions::new()).unwrap();
     assert_eq!(facts(&again), facts(&session));
     assert_eq!(session.context().unwrap().messages.len(), 6);
