@@ -214,9 +214,8 @@ fn filters(current: &OsStr) -> Vec<CompletionCandidate> {
     const FILTER: &str = "agent:";
     let current = current.to_string_lossy();
     let Some(typed) = current.strip_prefix(FILTER) else { return Vec::new() };
-    let names = Dialect::ALL.into_iter().map(Dialect::name);
-    let fitting = names.filter(|name| name.starts_with(typed));
-    fitting.map(|name| CompletionCandidate::new(format!("{FILTER}{name}"))).collect()
+    let agents = agents(OsStr::new(typed)).into_iter();
+    agents.map(|agent| agent.add_prefix(FILTER)).collect()
 }
 
 /// Opens the session that an earlier word of the command line names.
