@@ -1,7 +1,8 @@
 //! The Model Context Protocol at `/mcp`: the tools of `treering-mcp` over the sessions of the token's space.
 //!
-//! Every message is a `POST` with one answer, before which a client that asks for it is told of progress. Nothing is kept between messages, so any node answers any of them, and a
-//! client cancels by closing its connection. Tools that change sessions are offered to tokens that may write.
+//! Every message is a `POST` with one answer. A client that asks for progress is told of it before the answer comes.
+//! Nothing is kept between messages, so any node answers any of them, and a client cancels by closing its connection.
+//! Tools that change sessions are offered to tokens that may write.
 
 mod exchange;
 

@@ -1,7 +1,8 @@
 //! A request of the protocol that is being answered.
 //!
-//! The answer is plain JSON if it comes before there is anything to tell. Otherwise it is the last event of a stream
-//! whose earlier events are notifications of progress: the status of an error is known in the first case only.
+//! If the answer is ready before there is any progress to report, it is plain JSON, and an error has its own HTTP status.
+//! Otherwise the response is a stream of events: notifications of progress, and the answer as the last event. The status
+//! of a stream is sent before its events, so it is always 200, and an error is told in the answer alone.
 
 use crate::handlers::events;
 use crate::problem::Problem;
