@@ -51,7 +51,7 @@ install_omp() {
 
 install_chimera() {
   python3 -m venv "$dir/chimera" &&
-    "$dir/chimera/bin/pip" install -q --disable-pip-version-check "chimera-run==$CHIMERA"
+    "$dir/chimera/bin/python" -m pip install -q --disable-pip-version-check "chimera-run==$CHIMERA"
 }
 
 json() { printf '"%s"' "$(printf %s "$1" | sed 's/[\\"]/\\&/g')"; }
@@ -100,7 +100,7 @@ peer chimera "$CHIMERA" "$(python3 --version 2>&1)" chimera.py "$dir/chimera/bin
 if ! [ -e "$dir/stores/installed" ]; then
   log=$(mktemp)
   # shellcheck disable=SC2086
-  if python3 -m venv "$dir/stores" >"$log" 2>&1 && "$dir/stores/bin/pip" install --quiet $STORES >"$log" 2>&1; then
+  if python3 -m venv "$dir/stores" >"$log" 2>&1 && "$dir/stores/bin/python" -m pip install --quiet $STORES >"$log" 2>&1; then
     touch "$dir/stores/installed"
   else
     rm -rf "$dir/stores"

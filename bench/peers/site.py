@@ -44,7 +44,7 @@ def main():
     tools = base / "tools"
     if not (tools / "bin/claude-code-log").exists():
         subprocess.run([sys.executable, "-m", "venv", tools], check=True)
-        subprocess.run([tools / "bin/pip", "install", "-q", *PACKAGES], check=True)
+        subprocess.run([tools / "bin/python", "-m", "pip", "install", "-q", *PACKAGES], check=True)
     times = {}
 
     def home(name):

@@ -23,7 +23,7 @@ pinned="mcp==$(cat "$here/version")"
 if [ "$(cat "$cache/installed" 2>/dev/null)" != "$pinned" ]; then
   rm -rf "$cache/venv"
   python3 -m venv "$cache/venv" || skip "python3 has no venv"
-  "$cache/venv/bin/pip" install --quiet --disable-pip-version-check "$pinned" || skip "the Python SDK could not be installed"
+  "$cache/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$pinned" || skip "the Python SDK could not be installed"
   echo "$pinned" > "$cache/installed"
 fi
 pinned="@modelcontextprotocol/sdk@$(cat "$here/version-typescript")"

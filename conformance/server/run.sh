@@ -19,7 +19,7 @@ if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
 fi
 if [ ! -x "$work/venv/bin/schemathesis" ]; then
   python3 -m venv "$work/venv"
-  if ! "$work/venv/bin/pip" install --quiet --disable-pip-version-check 'schemathesis>=4,<5' 'openapi-python-client>=0.24,<1' httpx attrs python-dateutil; then
+  if ! "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check 'schemathesis>=4,<5' 'openapi-python-client>=0.24,<1' httpx attrs python-dateutil; then
     echo "SKIPPED: schemathesis cannot be installed"
     rm -rf "$work/venv"
     exit 0
