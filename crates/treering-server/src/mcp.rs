@@ -74,7 +74,7 @@ async fn answer(mut call: Call) -> Answered {
     let told = ProgressNotes::of(&request).filter(|_| takes_events(&call.headers));
     let patience = PATIENCE.min(call.node.limits.request_time / 2);
     let (node, space) = (Arc::clone(&call.node), call.space().to_owned());
-    let working = Box::pin(async move {
+    let working = async move {
         let work = node.work.run(move || {
             let tell = |progress| {
                 if let Some(note) = told.as_ref().and_then(|told| told.note(progress)) {
@@ -92,9 +92,8 @@ async fn answer(mut call: Call) -> Answered {
             node.feeds.wake(&space);
         }
         answered
-    });
-    let deadline = Exchange::deadline_in(patience);
-    let mut exchange = Exchange { id, cancel, working, notes, deadline };
+    };
+    let mut exchange = Exchange::new(id, cancel, working, notes, patience);
     match exchange.next().await {
         Step::Note(note) => Ok(exchange.into_events(note)),
         Step::Answer(answered) => match answered? {

@@ -34,12 +34,14 @@ impl Drop for CancelOnDrop {
 /// A request under way. The work is canceled when this is dropped.
 pub(super) struct Exchange {
     pub id: Value,
-    pub cancel: CancelOnDrop,
-    pub working: Pin<Box<dyn Future<Output = Result<Answer, Problem>> + Send>>,
+    cancel: CancelOnDrop,
+    working: Pin<Box<dyn Future<Output = Result<Answer, Problem>> + Send>>,
     /// The notifications of progress, a bounded number of them.
-    pub notes: UnboundedReceiver<Value>,
+    notes: UnboundedReceiver<Value>,
+    /// The answer, while notifications that were sent before it are delivered.
+    answer: Option<Result<Answer, Problem>>,
     /// The time at which the work is told to answer with what it has.
-    pub deadline: Option<Instant>,
+    deadline: Option<Instant>,
 }
 
 /// The next message to the client.
@@ -49,13 +51,26 @@ pub(super) enum Step {
 }
 
 impl Exchange {
-    pub(super) fn deadline_in(patience: Duration) -> Option<Instant> {
-        Instant::now().checked_add(patience)
+    /// Creates an exchange whose work is told to answer with what it has after `patience`.
+    pub(super) fn new(
+        id: Value,
+        cancel: CancelOnDrop,
+        working: impl Future<Output = Result<Answer, Problem>> + Send + 'static,
+        notes: UnboundedReceiver<Value>,
+        patience: Duration,
+    ) -> Self {
+        let deadline = Instant::now().checked_add(patience);
+        Exchange { id, cancel, working: Box::pin(working), notes, answer: None, deadline }
     }
 
-    /// Waits for the next message. Notes come before the answer.
+    /// Waits for the next message. Notifications that were sent before the answer come before it.
     pub(super) async fn next(&mut self) -> Step {
         loop {
+            if let Some(answer) = self.answer.take() {
+                let Ok(note) = self.notes.try_recv() else { return Step::Answer(answer) };
+                self.answer = Some(answer);
+                return Step::Note(note);
+            }
             let deadline = self.deadline;
             let patience = async {
                 match deadline {
@@ -66,7 +81,8 @@ impl Exchange {
             tokio::select! {
                 biased;
                 Some(note) = self.notes.recv() => return Step::Note(note),
-                answer = &mut self.working => return Step::Answer(answer),
+                // The work runs on another thread: it may have sent notifications since they were looked for.
+                answer = &mut self.working => self.answer = Some(answer),
                 () = patience => {
                     self.cancel.0.store(true, Ordering::Relaxed);
                     self.deadline = None;
@@ -116,4 +132,30 @@ pub(super) fn takes_events(headers: &HeaderMap) -> bool {
 fn event(message: &Value) -> Result<Bytes, Infallible> {
     // JSON that is not indented is one line.
     Ok(Bytes::from(format!("event: message\ndata: {message}\n\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn notifications_that_were_sent_while_the_answer_was_made_come_before_it() {
+        let (sender, notes) = tokio::sync::mpsc::unbounded_channel();
+        // The notifications are sent after the channel was found empty, and before the answer is ready.
+        let working = async move {
+            for progress in 1..=2 {
+                sender.send(json!(progress)).unwrap();
+            }
+            Ok(Ok(json!("answer")))
+        };
+        let cancel = CancelOnDrop(Arc::default());
+        let mut exchange =
+            Exchange::new(json!(7), cancel, working, notes, Duration::from_secs(3600));
+        for progress in 1..=2 {
+            assert!(matches!(exchange.next().await, Step::Note(note) if note == progress));
+        }
+        assert!(
+            matches!(exchange.next().await, Step::Answer(Ok(Ok(answer))) if answer == "answer")
+        );
+    }
 }
