@@ -21,7 +21,7 @@ pub const BRANCH_SUMMARY_PREAMBLE: &str = "The user explored a different convers
 pub const MERGE_SUMMARY_PREAMBLE: &str =
     "Work done on another branch of this conversation was merged here.\nSummary of that work:\n\n";
 
-/// The openings of lines that agents put before a summary for the model, not for people.
+/// The openings of the lines that agents put before a summary to address the model, not the user.
 const OPENINGS: [&str; 2] = [
     "This session is being continued from a previous conversation",
     "Another language model started to solve this problem",
@@ -47,7 +47,7 @@ pub fn summary_substance(summary: &str) -> &str {
     summary
 }
 
-/// Returns the line of a summary that tells most in a list: its first line that is neither part of a
+/// Returns the line of a summary that a list shows: the first line that is neither part of a
 /// preamble nor a heading, a tag or a caption.
 ///
 /// ```
@@ -64,7 +64,7 @@ pub fn summary_line(summary: &str) -> &str {
     lines().find(says).or_else(|| lines().next()).unwrap_or_default()
 }
 
-/// The window of a model that does not say.
+/// The context window that is assumed for a model whose window is not known.
 const USUAL_WINDOW: u64 = 128_000;
 
 /// The number of entries that are read at a time while walking backwards: files are read forwards.
@@ -74,20 +74,20 @@ const STRIDE: usize = 256;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AbandonedBranch {
-    /// All that is left behind, oldest first.
+    /// The abandoned entries, oldest first.
     pub entries: Vec<EntryId>,
     /// The deepest entry that both branches have.
     pub common_ancestor: Option<EntryId>,
-    /// The messages for the summarizer, oldest first: those that fit.
+    /// The messages for the summarizer, oldest first: as many of the newest ones as fit the budget.
     pub messages: Vec<ContextMessage>,
-    /// Their estimated size.
+    /// The estimated size of these messages.
     pub total_tokens: u64,
     /// The files that were read and changed.
     pub file_ops: FileOps,
 }
 
-/// Returns how many tokens of a branch a model can be shown: its window without what its answer
-/// needs. 0 means that there is no limit.
+/// Returns how many tokens of a branch fit into a request: the model's context window without the
+/// tokens that are reserved for its answer. 0 means that there is no limit.
 ///
 /// ```
 /// assert_eq!(treering::branch_summary::branch_budget(None, 16_384), 111_616);
@@ -100,7 +100,7 @@ pub fn branch_budget(context_window: Option<u64>, reserve_tokens: u64) -> u64 {
 }
 
 impl AbandonedBranch {
-    /// The branch between two rows, without its messages, and its rows.
+    /// Returns the branch between two rows, without its messages, and its rows.
     fn between(tree: &Tree, from: Option<Row>, to: Option<Row>) -> (Self, Vec<Row>) {
         let rows = tree.abandoned(from, to);
         let common_ancestor = match (from, to) {
@@ -115,7 +115,7 @@ impl AbandonedBranch {
         (branch, rows)
     }
 
-    /// Returns whether there is nothing to summarize: then no summary is written.
+    /// Returns whether there is nothing to summarize. No summary is written in that case.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
@@ -125,9 +125,9 @@ impl AbandonedBranch {
         conversation_text(&self.messages)
     }
 
-    /// Returns the summary as an entry to be appended where the leaf moves to. `from` is the leaf
-    /// that is left. The answer of a summarizer is composed with the lists of files; the text of an
-    /// extension is taken as it is.
+    /// Returns the summary as an entry, to be appended at the position that the leaf moves to.
+    /// `from` is the abandoned leaf. The answer of a summarizer is composed with the lists of
+    /// files; the text of an extension is stored unchanged.
     pub fn entry(
         &self,
         from: Option<&EntryId>,
@@ -177,7 +177,8 @@ impl Session {
         Ok(branch)
     }
 
-    /// The same without its messages and files: nothing has to be read for it.
+    /// Returns the same as `abandoned_branch` without the messages and
+    /// files, and reads no entry for it.
     pub fn abandoned_entries(
         &self,
         from: impl Into<Position>,
@@ -213,7 +214,7 @@ pub(crate) fn collect(
                 Some(Role::ToolResult) => Vec::new(),
                 _ => edits.project(view, &mut bodies, row)?,
             };
-            // The replayed prompt of a compaction is no part of the conversation; its summary is.
+            // The prompt that a compaction repeats is not part of the conversation; its summary is.
             if kind == Kind::Compaction && messages.len() > 1 {
                 messages.remove(0);
             }

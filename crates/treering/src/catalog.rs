@@ -1,7 +1,7 @@
-//! Sessions in directories: where they belong, which there are, which is the latest.
+//! Finds, lists and creates sessions in directories.
 //!
-//! A project's directory is named after the project, but that name cannot be turned back: the
-//! header's `cwd` decides what a session belongs to, never the directory.
+//! A project's directory is named after the project, but the project cannot be computed from that
+//! name: the header's `cwd` decides which project a session belongs to, never the directory.
 
 use crate::dialect::{self, Dialect};
 use crate::entry::{Kind, Role};
@@ -47,19 +47,19 @@ pub struct Catalog {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SessionInfo {
-    /// The session's file.
+    /// The path of the session's file.
     pub path: PathBuf,
     /// The dialect of the session.
     pub agent: Dialect,
-    /// Its id.
+    /// The id of the session.
     pub id: SessionId,
-    /// The project it belongs to.
+    /// The project directory that the session belongs to.
     pub cwd: String,
-    /// Its name.
+    /// The name of the session, if it has one.
     pub name: Option<String>,
-    /// The session it was forked from.
+    /// The path or the id of the session that this one was forked from.
     pub parent_session: Option<String>,
-    /// When it was created, in Unix milliseconds.
+    /// The time at which the session was created, in Unix milliseconds.
     pub created: Option<i64>,
     /// The time of the last message, in Unix milliseconds.
     pub modified: i64,
@@ -72,20 +72,22 @@ pub struct SessionInfo {
     pub branch_count: usize,
     /// Number of times that older context was replaced by a summary.
     pub compaction_count: usize,
-    /// Number of tokens that it took, each event once, as [`Session::stats`] counts them; `None` if the
-    /// file does not say.
+    /// Number of tokens that the session used, each event counted once, as in [`Session::stats`];
+    /// `None` if the file does not state them.
     pub tokens: Option<u64>,
     /// Cost in dollars, as far as the file states it.
     pub cost: Option<f64>,
-    /// The number of findings of reading; [`examine`](crate::doctor::examine) looks for more.
+    /// The number of findings made while reading the file; [`examine`](crate::doctor::examine) may
+    /// find more.
     pub finding_count: usize,
-    /// The first thing that the user said; empty if there is nothing. Texts that the agent put into user
-    /// messages count only where nothing else was said.
+    /// The text of the first user message; empty if there is none. Texts that the agent put into
+    /// user messages count only if there is no other text.
     pub first_message: String,
-    /// Its size in bytes, with the files of its subagents; that of the compressed file if `is_partial`.
+    /// The size of the file in bytes, including the files of its subagents; the compressed size if
+    /// `is_partial`.
     pub size: u64,
-    /// Whether this is an archive of which only the first 8 MiB were read: there are more messages,
-    /// entries, branches and findings than this says, and tokens and cost are not known.
+    /// Whether this is an archive of which only the first 8 MiB were read. The numbers of messages,
+    /// entries, branches and findings are then too low, and tokens and cost are unknown.
     pub is_partial: bool,
 }
 
@@ -97,14 +99,14 @@ impl SessionInfo {
     }
 }
 
-/// A list of sessions, newest first, and the files that are none.
+/// A list of sessions, newest first, and the files that could not be read.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Listing {
     /// The sessions.
     pub sessions: Vec<SessionInfo>,
-    /// Files that look like sessions by name but cannot be read as one, directories that cannot be
-    /// read, and why.
+    /// Files whose names look like sessions but that cannot be read as one, and directories that
+    /// cannot be read, each with the error.
     pub skipped: Vec<(PathBuf, Error)>,
 }
 
@@ -112,14 +114,14 @@ pub struct Listing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Files looked at.
+    /// The number of files that were read or skipped.
     pub done: usize,
-    /// Files there are.
+    /// The number of all files.
     pub total: usize,
 }
 
 impl Progress {
-    /// Returns the progress of having looked at `done` of `total` files.
+    /// Returns the progress after `done` of `total` files.
     pub fn new(done: usize, total: usize) -> Self {
         Progress { done, total }
     }
@@ -131,7 +133,7 @@ impl Catalog {
         Catalog { root: root.into(), is_flat: false }
     }
 
-    /// Returns the catalog of the sessions in one directory, whatever their projects.
+    /// Returns the catalog of a single directory that holds the sessions of all projects.
     ///
     /// ```
     /// use treering::{Catalog, CreateOptions};
@@ -144,7 +146,7 @@ impl Catalog {
         Catalog { root: directory.into(), is_flat: true }
     }
 
-    /// The directory of a project's sessions.
+    /// Returns the directory of a project's sessions.
     pub fn dir_for(&self, cwd: impl AsRef<Path>) -> PathBuf {
         match self.is_flat {
             true => self.root.clone(),
@@ -152,12 +154,12 @@ impl Catalog {
         }
     }
 
-    /// Creates a session for a project. Its file comes with its first message, unless the options say
-    /// otherwise.
+    /// Creates a session for a project. Its file is created with its first message, unless the
+    /// options say otherwise.
     pub fn create(&self, cwd: impl AsRef<Path>, mut options: CreateOptions) -> Result<Session> {
         let cwd = fs::absolute(cwd.as_ref());
         let id = options.session.id.clone().unwrap_or_else(SessionId::generate).checked()?;
-        // The clock is read once: the name of the file and its header tell the same time.
+        // The clock is read once, so that the name of the file and its header have the same time.
         let created = time::now();
         let name = location::file_name(&time::format(created), id.as_str());
         let path = self.dir_for(&cwd).join(name);
@@ -169,8 +171,9 @@ impl Catalog {
 
     /// Opens the project's latest session, or creates one if there is none.
     ///
-    /// If the options name an id, only the session with that id is continued. What else they say about
-    /// the beginning of a session, and the rule of creation, is for a new one.
+    /// If the options name an id, only the session with that id is continued. The other options for
+    /// a new session, and the rule for when its file is created, are used only if a session is
+    /// created.
     pub fn continue_recent(
         &self,
         cwd: impl AsRef<Path>,
@@ -194,9 +197,10 @@ impl Catalog {
         self.create(cwd, options)
     }
 
-    /// Creates a session for a project with everything that the session at `source` holds. It is in
-    /// the dialect of its source, or in pi's if treering never writes the source's, unless the options
-    /// name another, and was read again and compared with it before it got its name.
+    /// Creates a session for a project with everything that the session at `source` holds. The new
+    /// session has the dialect of the options, or else that of its source, or pi's if treering
+    /// cannot write the source's. It is read again and compared with the source before its file
+    /// gets its name.
     ///
     /// The new session is in the catalog's directory for the project, unless the options name one.
     ///
@@ -223,15 +227,15 @@ impl Catalog {
         session.fork_whole(ForkOptions { dir: Some(dir), cwd: Some(cwd), ..options })
     }
 
-    /// The file of the session with exactly this id, wherever under the root it is.
+    /// Returns the file of the session with exactly this id, anywhere under the root.
     pub fn find_by_id(&self, id: impl AsRef<str>) -> Result<Option<PathBuf>> {
         let id = id.as_ref();
         let mut files = Vec::new();
         for directory in self.directories()? {
-            // One that cannot be read does not hide what the others hold.
+            // A directory that cannot be read must not hide the sessions in the others.
             files.extend(session_files(&directory).unwrap_or_default());
         }
-        // The name usually tells, the header always does.
+        // The id is usually in the file name and always in the header.
         let named = |path: &PathBuf| {
             path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with(id))
         };
@@ -239,7 +243,7 @@ impl Catalog {
         Ok(files.into_iter().find(|path| read_header(path).is_some_and(|header| header.id == id)))
     }
 
-    /// The sessions of a project, newest first. `progress` is called as files are read.
+    /// Returns the sessions of a project, newest first. `progress` is called as files are read.
     ///
     /// ```
     /// use treering::{Catalog, Message};
@@ -257,7 +261,7 @@ impl Catalog {
         Ok(listing)
     }
 
-    /// The sessions of all projects, newest first. `progress` is called as files are read.
+    /// Returns the sessions of all projects, newest first. `progress` is called as files are read.
     pub fn list_all(&self, progress: impl FnMut(Progress)) -> Result<Listing> {
         let (files, unreadable) = self.files()?;
         let mut listing = list_files(files, progress);
@@ -265,7 +269,8 @@ impl Catalog {
         Ok(listing)
     }
 
-    /// The files of all projects that are sessions by name, and directories that cannot be read.
+    /// Returns the files of all projects whose names are those of sessions, and the directories
+    /// that cannot be read.
     #[allow(clippy::type_complexity, reason = "two lists")]
     pub fn files(&self) -> Result<(Vec<PathBuf>, Vec<(PathBuf, Error)>)> {
         let (mut files, mut unreadable) = (Vec::new(), Vec::new());
@@ -284,7 +289,7 @@ impl Catalog {
         &self.root
     }
 
-    /// The root and the directories in it.
+    /// Returns the root and the directories in it.
     fn directories(&self) -> Result<Vec<PathBuf>> {
         let mut directories = vec![self.root.clone()];
         let entries = match std::fs::read_dir(&self.root) {
@@ -297,7 +302,7 @@ impl Catalog {
     }
 }
 
-/// The sessions in one directory, newest first, whatever project they belong to.
+/// Returns the sessions in one directory, newest first, of any project.
 pub fn list_dir(directory: impl AsRef<Path>, progress: impl FnMut(Progress)) -> Result<Listing> {
     Ok(list_files(session_files(directory.as_ref())?, progress))
 }
@@ -311,12 +316,14 @@ pub(crate) fn read_header(path: &Path) -> Option<Header> {
     let journal = listed(path).ok()?.journal;
     match Loaded::read_header(&*journal, journal.len().ok()?) {
         Ok(Some(loaded)) => loaded.at(path).header,
-        // Not where it usually is, or very large: only a full look can tell.
+        // The header is very large or not at the start of the file: only loading the file can find
+        // it.
         _ => Loaded::read(&*journal).ok()?.at(path).header,
     }
 }
 
-/// The files that are sessions by name. A directory that does not exist has none.
+/// Returns the files in a directory whose names are those of sessions; none if the directory does
+/// not exist.
 fn session_files(directory: &Path) -> Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(directory) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -349,8 +356,8 @@ fn list_files(files: Vec<PathBuf>, mut progress: impl FnMut(Progress)) -> Listin
 /// for every small session would take longer than reading it.
 const HAND_OVER: Duration = Duration::from_millis(10);
 
-/// Reads what a list shows of each of these files, on all cores, in this order; `each` is
-/// called here, as they become known.
+/// Reads the `SessionInfo` of each of these files on all cores. `each` is called on the calling
+/// thread, in the order of `files`, as results arrive.
 ///
 /// ```
 /// let mut bad = 0;
@@ -366,7 +373,7 @@ pub fn infos(files: &[PathBuf], mut each: impl FnMut(&Path, Result<SessionInfo>,
     });
 }
 
-/// Reads the same as [`infos`] and the usage events of each session.
+/// Reads the same as [`infos`], and the usage events of each session.
 ///
 /// ```
 /// use treering::usage::EventSeed;
@@ -383,9 +390,10 @@ pub fn infos_with_usage(
     on_all_cores(files, |path| info_with_usage(path, seed), each);
 }
 
-/// Reads the same as [`infos`] but tokens and cost, which are `None`: adding them up takes as long as all the rest. With
-/// each comes the time that stands in the last message of a user or an assistant, in Unix milliseconds, by which pi
-/// sorts its lists; [`SessionInfo::modified`] is the time at which that message was written.
+/// Reads the same as [`infos`] except tokens and cost, which are `None`: adding them up takes as
+/// long as all the rest. Each result has the timestamp inside the last user or assistant message,
+/// in Unix milliseconds, by which pi sorts its lists; [`SessionInfo::modified`] is the time at
+/// which that message was written.
 ///
 /// ```
 /// treering::catalog::infos_without_usage(&["nowhere.jsonl".into()], |_, info, _| {
@@ -399,7 +407,8 @@ pub fn infos_without_usage(
     on_all_cores(files, info_without_usage, each);
 }
 
-/// Calls `read` for each file, on all cores, and `each` with the results, here, as they become known.
+/// Calls `read` for each file on all cores, and `each` with the results on the calling thread, as
+/// they arrive.
 fn on_all_cores<T: Send>(
     files: &[PathBuf],
     read: impl Fn(&Path) -> Result<T> + Sync,
@@ -423,7 +432,7 @@ fn on_all_cores<T: Send>(
                         since = Instant::now();
                     }
                 }
-                // A receiver that is gone needs nothing.
+                // If the receiver is gone, the results are not needed.
                 let _ = found.send(batch);
             });
         }
@@ -434,13 +443,13 @@ fn on_all_cores<T: Send>(
     });
 }
 
-/// Returns what a list shows of the session at `path`.
+/// Returns the `SessionInfo` of the session at `path`.
 pub fn info(path: &Path) -> Result<SessionInfo> {
     info_with_usage(path, EventSeed::random()).map(|(info, _)| info)
 }
 
-/// Returns what a list shows of the session at `path`, and its usage events. Those of an archive that was
-/// read in part are not known, and none are returned.
+/// Returns the `SessionInfo` of the session at `path`, and its usage events. An archive of which
+/// only a part was read has no events.
 pub fn info_with_usage(path: &Path, seed: EventSeed) -> Result<(SessionInfo, SessionEvents)> {
     let (loaded, Listed { journal, cut }) = read_listed(path)?;
     match cut {
@@ -458,7 +467,7 @@ fn info_without_usage(path: &Path) -> Result<(SessionInfo, Option<i64>)> {
     Ok((info, last_said(&view)?))
 }
 
-/// Returns the time that stands in the last message of a user or an assistant.
+/// Returns the timestamp inside the last user or assistant message.
 fn last_said(view: &Snapshot) -> Result<Option<i64>> {
     let tree = view.tree();
     let is_said = |row: &Row| {
@@ -489,7 +498,8 @@ fn read_listed(path: &Path) -> Result<(Loaded, Listed)> {
     Ok((loaded, listed))
 }
 
-/// Describes an archive of this size that was read in part. It has the time of the session that it was made of.
+/// Describes an archive of this size of which only a part was read. Its time is that of the
+/// original session.
 fn partial_info(
     path: &Path,
     loaded: &Loaded,
@@ -500,7 +510,7 @@ fn partial_info(
     Ok(SessionInfo { modified: file_time(path), size, is_partial: true, ..info })
 }
 
-/// Opens a session file, or a session in a database, to be looked at once.
+/// Opens a session file, or a session in a database, to read it once.
 fn listed(path: &Path) -> Result<Listed> {
     match dialect::is_stored(path) {
         true => Ok(Listed { journal: Arc::new(dialect::stored::open(path)?), cut: None }),
@@ -508,7 +518,7 @@ fn listed(path: &Path) -> Result<Listed> {
     }
 }
 
-/// Returns what a list shows of the session in a journal. Its path is empty.
+/// Returns the `SessionInfo` of the session in a journal. Its path is empty.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -525,7 +535,7 @@ pub fn info_of(journal: Arc<dyn Journal>) -> Result<SessionInfo> {
     priced(Path::new(""), &loaded, &journal, EventSeed::random()).map(|(info, _)| info)
 }
 
-/// Describes a session that was read, with its tokens and cost, and returns its usage events.
+/// Describes a session that was read, including its tokens and cost, and returns its usage events.
 fn priced(
     path: &Path,
     loaded: &Loaded,
@@ -559,7 +569,7 @@ fn describe_loaded(
 }
 
 impl SessionInfo {
-    /// Returns what is known about a session without reading it: everything else is empty or zero.
+    /// Creates the description of a session that was not read: everything else is empty or zero.
     pub fn new(path: impl Into<PathBuf>, agent: Dialect, id: SessionId) -> Self {
         SessionInfo {
             path: path.into(),
@@ -585,7 +595,7 @@ impl SessionInfo {
 }
 
 impl Session {
-    /// Returns what a list shows of this session, without its tokens and cost: see
+    /// Returns the `SessionInfo` of this session, without its tokens and cost: see
     /// [`stats`](Session::stats).
     ///
     /// ```
@@ -641,7 +651,7 @@ fn describe(
     })
 }
 
-/// The file's modification time, in Unix milliseconds.
+/// Returns the file's modification time, in Unix milliseconds.
 fn file_time(path: &Path) -> i64 {
     let modified = path.metadata().and_then(|metadata| metadata.modified()).ok();
     let since = modified.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());

@@ -1,10 +1,11 @@
-//! Changing what entries contribute to the context, without changing the entries.
+//! Changes what entries contribute to the context, without changing the entries.
 //!
-//! A context edit is an entry of its own: on its branch, and below it, it takes another entry's message
-//! out, or gives it other content. The latest one for an entry counts, so an edit is undone by another
-//! that gives the original content back; or by going to before it. What a provider would refuse is
-//! refused here: a message goes together with the results of its calls, keeps its calls when its text
-//! changes, and a result alone can get another text but not go.
+//! A context edit is an entry of its own: on its branch, from there on, it removes another entry's
+//! message, or replaces its content. The latest edit of an entry counts, so an edit is undone by
+//! another one that restores the original content, or by moving the leaf to before it. An edit that
+//! a provider would refuse is refused here: a message is removed together with the results of its
+//! tool calls, it keeps its calls when its text changes, and a tool result can be replaced but not
+//! removed alone.
 
 use crate::compaction::estimate_tokens;
 use crate::context::edited;
@@ -21,23 +22,25 @@ use std::collections::{HashMap, HashSet};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct EditPlan {
-    /// The leaf it was planned for.
+    /// The leaf that the edit was planned for.
     pub leaf: Option<EntryId>,
     /// The entries whose contributions change, in the order of the context.
     pub targets: Vec<EntryId>,
-    /// Entries that were added to the selection: the results of a message's calls go with it.
+    /// Entries that were added to the selection, because the results of a message's tool calls are
+    /// removed and restored with it.
     pub companions: Vec<EntryId>,
-    /// The estimated size of the context as it is.
+    /// The estimated size of the context before the edit.
     pub tokens_before: u64,
-    /// The same after the edit.
+    /// The estimated size of the context after the edit.
     pub tokens_after: u64,
     entries: Vec<NewEntry>,
 }
 
 /// Editing the context.
 impl Session {
-    /// Takes entries out of the context of this branch, from here on. The results of a message's
-    /// calls go with it. Returns the ids of the context edits, which are written in one write.
+    /// Removes entries from the context of this branch, from the leaf on. The results of a
+    /// message's tool calls are removed with it. Returns the ids of the context edits, which are
+    /// appended in one write.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -57,15 +60,16 @@ impl Session {
         self.apply_edit(&self.plan_drop(entries)?)
     }
 
-    /// Gives an entry another text in the context of this branch, from here on. A message keeps its
-    /// tool calls, and nothing else. Returns the id of the context edit.
+    /// Replaces the text of an entry in the context of this branch, from the leaf on. Of the
+    /// original message only the tool calls are kept. Returns the id of the context edit.
     pub fn replace_in_context(&self, entry: impl AsRef<str>, text: &str) -> Result<EntryId> {
         let mut ids = self.apply_edit(&self.plan_replace(entry, text)?)?;
         ids.pop().ok_or_else(|| Error::InvalidEntry("nothing to append".into()))
     }
 
-    /// Undoes earlier edits of entries, from here on: their own content counts again. The results of a
-    /// message's calls come back with it. Returns the ids of the context edits.
+    /// Undoes earlier edits of entries, from the leaf on: the original content counts again. The
+    /// results of a message's tool calls are restored with it. Returns the ids of the context
+    /// edits.
     pub fn restore_in_context(
         &self,
         entries: impl IntoIterator<Item = impl AsRef<str>>,
@@ -117,7 +121,8 @@ impl Session {
         if !found.role.is_some_and(|role| editable.contains(&role)) {
             return Err(seen.refused(at, NO_CONTENT));
         }
-        // Otherwise a message would come back without the results that went with it, or before them.
+        // A replacement would restore the message without the results that were removed with it, or
+        // before them.
         if found.is_omitted {
             return Err(seen.refused(at, "it was taken out; bring it back first"));
         }
@@ -136,7 +141,7 @@ impl Session {
             if !seen.contributions[at].is_edited {
                 return Err(seen.refused(at, "no edit of it is in force"));
             }
-            // A result cannot come back without its call.
+            // A result cannot be restored without its call.
             let caller = seen.contributions[at].caller;
             asked.extend(caller.filter(|at| seen.contributions[*at].is_omitted));
         }
@@ -144,7 +149,7 @@ impl Session {
         seen.plan(&asked, all, |found| Some(found.own_content()))
     }
 
-    /// Does what was planned, in one write, under the leaf it was planned for.
+    /// Appends the planned context edits in one write, below the leaf they were planned for.
     pub fn apply_edit(&self, plan: &EditPlan) -> Result<Vec<EntryId>> {
         self.append_all(&plan.entries)
     }
@@ -160,21 +165,21 @@ const NO_CONTENT: &str = "only messages of users, assistants, tools and extensio
 struct Contribution {
     id: EntryId,
     kind: Kind,
-    /// Of its message.
+    /// The role of the entry's message.
     role: Option<Role>,
     /// The tokens that the entry contributes now.
     tokens: u64,
-    /// Its message, as it would be without edits.
+    /// The message of the entry, without any edits.
     original: Vec<u8>,
     is_omitted: bool,
     is_edited: bool,
-    /// The entry whose call this is a result of, by place.
+    /// The index of the entry whose tool call this is a result of.
     caller: Option<usize>,
 }
 
 impl Contribution {
     fn own_content(&self) -> Vec<u8> {
-        // Where there is none, an edit that gives some changes nothing, which is what is wanted.
+        // For a message without content, the edit then changes nothing, as intended.
         json::get(&self.original, "content").unwrap_or(b"[]").to_vec()
     }
 
@@ -256,7 +261,7 @@ impl EditableContext {
         Error::NotEditable { entry: self.contributions[at].id.clone(), reason }
     }
 
-    /// Those places, and the results of their calls that are `wanted`; in order.
+    /// Returns those indices and the results of their calls that are `wanted`, in order.
     fn with_results(
         &self,
         asked: &HashSet<usize>,
@@ -302,14 +307,14 @@ impl EditableContext {
     }
 }
 
-/// Returns the message of an entry, whatever edits there are.
+/// Returns the message of an entry, ignoring context edits.
 fn original(view: &Snapshot, bodies: &mut Bodies, row: Row) -> Result<Vec<u8>> {
     let edits = crate::context::Edits::among(view, bodies, &[])?;
     let messages = edits.project(view, bodies, row)?;
     Ok(messages.into_iter().next().map(|message| message.json).unwrap_or_default())
 }
 
-/// Finds the caller of every result: the nearest message above it with such a call.
+/// Finds the caller of every result: the nearest message above it with that call.
 fn pair(contributions: &mut [Contribution]) {
     let mut calls: HashMap<String, usize> = HashMap::new();
     for (at, found) in contributions.iter_mut().enumerate() {
@@ -324,7 +329,7 @@ fn pair(contributions: &mut [Contribution]) {
     }
 }
 
-/// Returns the content of a message whose text is another: its calls stay.
+/// Returns the content of a message with another text; its tool calls are kept.
 fn with_text(message: &[u8], text: &str) -> Vec<u8> {
     let literal = json::quoted(text);
     let view = MessageView::new(message);

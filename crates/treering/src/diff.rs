@@ -1,7 +1,7 @@
 //! Compares two branches since they parted.
 //!
-//! Both are paths of one session, or of two that began as one: a fork keeps the ids of its source.
-//! They share their beginning; the rest is counted, side by side.
+//! Both are paths of one session, or of two sessions of one family: a fork keeps the ids of its
+//! source. They share their beginning; the rest of each is counted.
 
 use crate::compaction::{FileOps, estimate_tokens};
 use crate::context::{Edits, contributes};
@@ -19,11 +19,11 @@ use crate::usage::{self, Usage};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Diff {
-    /// The deepest entry that both have.
+    /// The deepest entry that both branches have.
     pub common_ancestor: Option<EntryId>,
-    /// The first branch, below that.
+    /// The first branch, below the common ancestor.
     pub a: Side,
-    /// The second one.
+    /// The second branch, below the common ancestor.
     pub b: Side,
 }
 
@@ -31,7 +31,7 @@ pub struct Diff {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Side {
-    /// Its entries, oldest first.
+    /// The entries, oldest first.
     pub entries: Vec<EntryId>,
     /// The number of messages and summaries among them.
     pub messages: usize,
@@ -39,7 +39,8 @@ pub struct Side {
     pub file_ops: FileOps,
     /// The estimated size of its messages.
     pub tokens: u64,
-    /// The usage of these entries, each event once. Copies count where they were first written.
+    /// The usage of these entries, each event counted once. The usage of a copy counts at its
+    /// original.
     pub usage: Usage,
 }
 
@@ -63,7 +64,7 @@ impl Session {
         self.diff_with(a, self, b)
     }
 
-    /// Returns the same for two sessions: `a` is in this one, `b` in `other`.
+    /// Compares branches of two sessions: `a` is a position in this one, `b` in `other`.
     pub fn diff_with(
         &self,
         a: impl Into<Position>,

@@ -1,5 +1,5 @@
-//! Errors by cause. Each names the file, line or id it is about; how to phrase it for a person, with
-//! a hint, is the business of the program that embeds the library.
+//! The errors of the library, by cause. Each names the file, line or id it is about; wording it for
+//! users, with a hint, is up to the program that embeds the library.
 
 use crate::dialect::name::Dialect;
 use crate::id::{EntryId, InvalidSessionId, SessionId};
@@ -13,7 +13,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused.
+    /// An operation of the operating system failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
         /// The file or directory.
@@ -26,13 +26,13 @@ pub enum Error {
     /// The storage behind a session failed.
     #[error("storage failed: {0}")]
     Storage(#[source] io::Error),
-    /// The store has no session of this id.
+    /// The store has no session with this id.
     #[error("there is no session {0} in the store")]
     UnknownSession(SessionId),
-    /// The store has a session of this id already. Nothing was changed.
+    /// The store already has a session with this id. Nothing was changed.
     #[error("there is a session {0} in the store already")]
     SessionExists(SessionId),
-    /// The file holds something, but no session.
+    /// The file has content, but is not a session.
     #[error("{}: not a session: {reason}", path.display())]
     NotASession {
         /// The file.
@@ -40,21 +40,21 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
-    /// The session is of a version this release can read but must not write.
+    /// The session has a version that this release can read but must not write.
     #[error(
         "session has version {version}, newer than the {supported} this release writes: it is read-only"
     )]
     ReadOnly {
         /// The version in the header.
         version: u64,
-        /// The version this release writes.
+        /// The version that this release writes.
         supported: u64,
     },
-    /// The session is another agent's, whose files treering reads but never writes.
+    /// The session belongs to an agent whose files treering reads but never writes.
     #[error("{0} sessions are never modified in place: fork or convert it")]
     ReadOnlyDialect(Dialect),
-    /// A fork in another dialect does not go into the directory of its source, and no other directory
-    /// was named.
+    /// A fork in another dialect is not written to the directory of its source, and no other
+    /// directory was named.
     #[error(
         "a fork of a {from} session as a {to} session does not go into {from}'s own directory: name another one"
     )]
@@ -64,32 +64,33 @@ pub enum Error {
         /// The dialect of the fork.
         to: Dialect,
     },
-    /// A fork, a conversion or a filtered session was read again and is not what it should be. Nothing was written.
+    /// A fork, a conversion or a filtered session was read again and differs from its source.
+    /// Nothing was written.
     #[error("the result differs from its source when it is read back: {0}")]
     Unfaithful(String),
-    /// The session is of an older version, and its storage is no file that could be upgraded.
+    /// The session has an older version, and its storage is not a file, which could be upgraded.
     #[error("session has version {0} and is stored where it cannot be upgraded: it is read-only")]
     CannotUpgrade(u64),
-    /// There is no such entry.
+    /// The session has no such entry.
     #[error("no entry {0:?}")]
     UnknownEntry(String),
-    /// More than one entry starts like this.
+    /// More than one entry id starts with this prefix.
     #[error("{prefix:?} is ambiguous: {}", candidates.join(", "))]
     AmbiguousEntry {
         /// The prefix that was asked for.
         prefix: String,
-        /// Some of the ids it could mean.
+        /// Some of the ids that start with the prefix.
         candidates: Vec<String>,
     },
-    /// The session has an entry of this id already.
+    /// The session already has an entry with this id.
     #[error("there is an entry {0:?} already")]
     DuplicateEntry(String),
-    /// The entry is not where it has to be for this.
+    /// The entry is not on the path that the operation needs it on.
     #[error("{entry} is not on the path to {}", name(leaf))]
     NotOnPath {
         /// The entry.
         entry: EntryId,
-        /// The entry that the path leads to.
+        /// The entry at which the path ends.
         leaf: Option<EntryId>,
     },
     /// The contribution of an entry to the context cannot be changed in this way.
@@ -100,7 +101,7 @@ pub enum Error {
         /// The reason.
         reason: &'static str,
     },
-    /// An entry that is no part of a conversation cannot be copied to another branch.
+    /// The entry is not part of a conversation, so it cannot be copied to another branch.
     #[error("{entry} cannot be picked: {reason}")]
     NotPickable {
         /// The entry.
@@ -108,21 +109,21 @@ pub enum Error {
         /// The reason.
         reason: &'static str,
     },
-    /// A session id that cannot be part of a file name.
+    /// The session id cannot be part of a file name.
     #[error("{}", InvalidSessionId(.0.clone()))]
     InvalidSessionId(String),
-    /// Options that contradict each other, or the session that they are for. Nothing was changed.
+    /// The options contradict each other, or do not fit the session. Nothing was changed.
     #[error("invalid options: {0}")]
     InvalidOption(String),
-    /// An entry that cannot be written.
+    /// The entry cannot be written.
     #[error("invalid entry: {0}")]
     InvalidEntry(String),
-    /// Another writer moved on: the session's newest entry is not the expected one.
+    /// Another writer has appended: the session's newest entry is not the expected one.
     #[error("the leaf has moved: expected {}, found {}", name(expected), name(actual))]
     LeafMoved {
-        /// The leaf the caller built on.
+        /// The leaf that the caller expected.
         expected: Option<EntryId>,
-        /// The leaf the file has now.
+        /// The leaf of the file.
         actual: Option<EntryId>,
     },
     /// The session's file was deleted while it was open. Nothing was written.
@@ -141,17 +142,17 @@ pub enum Error {
         /// The id of the session that the file holds.
         found: SessionId,
     },
-    /// The session's name is in a title line that does not have the form and length in which it can be
-    /// overwritten, so that it cannot be changed.
+    /// The session cannot be renamed, because its title line does not have the form and length in
+    /// which it can be overwritten.
     #[error(
         "{}: the session cannot be renamed: its title line does not have the fixed length that is overwritten in place",
         .0.display()
     )]
     NotNameable(PathBuf),
-    /// The new session's file exists already: another process created it.
+    /// The new session's file already exists: another process created it.
     #[error("{}: the file exists already", .0.display())]
     AlreadyExists(PathBuf),
-    /// A repair would not have done what it promises. Nothing was changed.
+    /// The result of a repair failed its verification. Nothing was changed.
     #[error("{}: cannot be repaired: {reason}", path.display())]
     NotRepaired {
         /// The file.
@@ -159,11 +160,11 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
-    /// Another process holds the file's lock and does not let go.
+    /// Another process holds the file's lock and does not release it.
     #[error("the session is locked by another process (waited {0} s)")]
     Locked(u64),
-    /// Entries written earlier could not be brought to disk in the background. This operation was
-    /// not carried out; the next one will be.
+    /// Syncing earlier entries to disk in the background failed. This operation was not carried
+    /// out; the next one will be.
     #[error("entries written earlier are not known to be on disk: {0}")]
     EarlierSyncFailed(#[source] io::Error),
     /// The entries were written, but the system could not confirm that they are on disk.
@@ -182,8 +183,8 @@ fn name(id: &Option<EntryId>) -> &str {
 }
 
 impl Error {
-    /// Returns whether the same call may succeed later: the storage could not be reached, or did not
-    /// answer in time.
+    /// Returns whether the same call may succeed later, because the storage could not be reached or
+    /// did not answer in time.
     ///
     /// ```
     /// use std::io;
@@ -223,7 +224,8 @@ impl Error {
         move |source| Error::Io { path, action, source }
     }
 
-    /// As [`io`](Error::io), for something that may exist already.
+    /// Attaches a path and an action to an I/O error, as [`io`](Error::io) does, for a file that
+    /// may already exist.
     pub(crate) fn creating(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();
         move |source| match source.kind() {

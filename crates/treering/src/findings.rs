@@ -1,13 +1,13 @@
-//! Findings about a log, made while reading it or by looking for them ([`crate::doctor`]). Never a
-//! reason to fail.
+//! Findings about a log, made while loading it or by a full examination ([`crate::doctor`]). A
+//! finding is never a reason to fail.
 //!
-//! Everything that can be said about a finding is said here: its code, how bad it is, the entry, what
-//! it means and what to do. Programs go by the code, which does not change; people read the rest.
+//! This module has everything about a finding: its code, its severity, the entry, what it means and
+//! what to do. Programs should match on the code, which does not change; the rest is for users.
 
 use crate::id::EntryId;
 use std::fmt;
 
-/// Something odd in a session's file, with the line it is on (counted from 1).
+/// A problem in a session's file, with its line (counted from 1).
 ///
 /// ```
 /// use treering::{Session, findings::Severity};
@@ -23,7 +23,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The line; `None` where it is not about one.
+    /// The number of the line; `None` if the problem is not about one line.
     pub line: Option<u64>,
     /// The problem.
     pub problem: Problem,
@@ -38,16 +38,16 @@ pub struct Finding {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing; nothing is wrong.
+    /// Worth knowing, but nothing is wrong.
     Note,
-    /// It works, but not as meant.
+    /// The file can be used, but something does not work as intended.
     Warning,
     /// Something is lost, or invisible to the agent.
     Error,
 }
 
 impl Severity {
-    /// Returns its name in reports.
+    /// Returns the name of the severity in reports.
     pub fn name(self) -> &'static str {
         match self {
             Severity::Note => "note",
@@ -63,7 +63,7 @@ impl Severity {
 pub enum Place {
     /// On the path to the active leaf.
     Path,
-    /// On that path, and nothing was said after it: perhaps the tool is still at work.
+    /// On the path to the active leaf, with no message after it: the tool may still be running.
     End,
     /// On another branch.
     Elsewhere,
@@ -74,72 +74,73 @@ pub enum Place {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub enum Problem {
-    /// Not a JSON object. Kept where it is, and no entry.
+    /// The line is not a JSON object. It stays in the file, and is not an entry.
     Damaged,
-    /// The line is damaged, but its head can be read: the entry keeps its place in the tree.
+    /// The line is damaged, but its head can be read: the entry keeps its position in the tree.
     DamagedEntry(EntryId),
-    /// Several entries stand on one line. All of them count.
+    /// Several entries are on one line. All of them count.
     Glued,
-    /// The last line has no newline and is not whole: a write was cut short.
+    /// The last line has no newline and is incomplete: a write was interrupted.
     TornTail,
-    /// A second header, as left by two programs that created the same file.
+    /// The file has a second header, as two programs that create the same file may leave behind.
     SecondHeader,
-    /// A second title slot.
+    /// The file has a second title slot.
     SecondTitle,
-    /// The header has no id: the session has that of its file.
+    /// The header has no id: the session's id is taken from the file name.
     NoSessionId,
-    /// Entries stand before the header.
+    /// There are entries before the header.
     HeaderNotFirst,
-    /// A later line has the same id; this one is not shown.
+    /// A later line has the same id, so the entry on this line is not shown.
     Duplicate(EntryId),
-    /// The entry's parent is missing: it is shown as a root.
+    /// The entry's parent is missing, so the entry is shown as a root.
     LostParent(EntryId),
-    /// The entry's parents lead back to itself: it is shown as a root.
+    /// The entry is its own ancestor, so it is shown as a root.
     Circle(EntryId),
-    /// Entries that do not belong to the active leaf's tree because links are broken.
+    /// Entries are separated from the active leaf's tree by broken links.
     Unreachable { count: usize, of: usize },
-    /// The entry has no id of its own; it was given one.
+    /// The entry has no id; it was given one.
     NoId(EntryId),
-    /// A label, leaf or context edit entry is about an entry that does not exist.
+    /// A label, `leaf` or context edit entry names a target that does not exist.
     MissingTarget(EntryId),
-    /// A compaction says to keep from an entry that does not exist, so it keeps nothing.
+    /// The first entry that a compaction keeps does not exist, so the compaction keeps nothing.
     MissingFirstKept(EntryId),
     /// A message entry has no message in it.
     NoMessage(EntryId),
     /// A message has no content.
     NoContent(EntryId),
-    /// A tool was called and nothing came back.
+    /// A tool call has no result.
     CallWithoutResult { entry: EntryId, call: String, place: Place },
-    /// A tool's result without the call above it.
+    /// A tool result has no call above it.
     ResultWithoutCall { entry: EntryId, call: String, place: Place },
     /// The entry has no valid time.
     InvalidTime(EntryId),
-    /// The version is newer than this release knows: the session is read-only.
+    /// The version is newer than this release supports: the session is read-only.
     FutureVersion(u64),
-    /// An older version of the format.
+    /// The file has an older version of the format.
     OldVersion(u64),
-    /// The header has no version, but the entries are a tree.
+    /// The header has no version, but the entries form a tree.
     NoVersion,
-    /// Records of an unknown type: the agent is newer than treering. The line is the first one's.
+    /// Records have an unknown type: the agent is newer than treering. The line is that of the
+    /// first one.
     UnknownType { name: String, count: u64 },
-    /// Something kept in a file of its own that is not there.
+    /// The file with data that the entry refers to is missing.
     MissingBlob { entry: EntryId, name: String },
-    /// Something kept in a file of its own that is not what the entry refers to.
+    /// The file with data that the entry refers to has other content.
     BadBlob { entry: EntryId, name: String, reason: String },
-    /// An entry that is a large part of the file, or large by any measure.
+    /// The entry is a large part of the file, or larger than 1 MiB.
     Large { entry: EntryId, size: u64 },
-    /// A byte order mark before the first line.
+    /// There is a byte order mark before the first line.
     ByteOrderMark,
-    /// Lines that end in CR LF. The line is the first one.
+    /// Lines end in CR LF. The line is the first of them.
     CarriageReturns { lines: u64 },
-    /// Lines with bytes that are not UTF-8. The line is the first one.
+    /// Lines have bytes that are not UTF-8. The line is the first of them.
     NotUtf8 { lines: u64 },
-    /// A file of no bytes: a session that has not begun.
+    /// The file is empty: the session has not begun.
     Empty,
 }
 
 impl Finding {
-    /// Returns the code of the finding, a word that does not change.
+    /// Returns the code of the finding, which does not change between releases.
     pub fn code(&self) -> &'static str {
         self.problem.code()
     }
@@ -151,7 +152,7 @@ impl Finding {
 }
 
 impl Problem {
-    /// Returns the code of the problem, a word that does not change.
+    /// Returns the code of the problem, which does not change between releases.
     pub fn code(&self) -> &'static str {
         match self {
             Problem::Damaged => "damaged-line",
@@ -229,7 +230,7 @@ impl Problem {
         }
     }
 
-    /// Returns the entry it is about.
+    /// Returns the entry that the problem is about.
     pub fn entry(&self) -> Option<&EntryId> {
         match self {
             Problem::DamagedEntry(id)
@@ -251,7 +252,7 @@ impl Problem {
         }
     }
 
-    /// Returns advice on what to do, where something can be done.
+    /// Returns advice on what to do, if something can be done.
     pub fn advice(&self) -> Option<&'static str> {
         Some(match self {
             Problem::Damaged | Problem::DamagedEntry(_) => {

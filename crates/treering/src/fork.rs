@@ -1,8 +1,9 @@
-//! Forks: a path, or a whole session, as a session of its own.
+//! Creates forks: a path, or a whole session, as a new session.
 //!
-//! All forks are made here, for every caller. One in the dialect of its source copies records
-//! (`session::copy`); one in another dialect is a [conversion](crate::convert). Either is read
-//! again, and must stand at the same entry and give the same context, before its file gets its name.
+//! All forks are made here. A fork in the dialect of its source is a copy of records
+//! (`session::copy`); a fork in another dialect is a [conversion](crate::convert). Either is read
+//! again, and must have the same leaf and the same context as its source, before its file gets its
+//! name.
 
 use crate::convert::{self, Conversion, Extent};
 use crate::dialect::Dialect;
@@ -36,22 +37,22 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ForkOptions {
-    /// The new session's directory. By default that of the source, if the fork is in the source's
-    /// dialect, else the project's directory below [`root`](ForkOptions::root).
+    /// The directory of the new session. The default is the directory of the source if the fork has
+    /// the same dialect, else the project's directory below [`root`](ForkOptions::root).
     pub dir: Option<PathBuf>,
-    /// The root directory of the caller's own sessions, with a directory for each project, as
-    /// [`Catalog`](crate::Catalog) has it. Forks in another dialect than their source go there: they do not belong among
-    /// the files of the source's agent.
+    /// The root directory of the caller's own sessions, with a directory for each project, as in a
+    /// [`Catalog`](crate::Catalog). A fork in another dialect than its source is written there,
+    /// because it does not belong among the files of the source's agent.
     pub root: Option<PathBuf>,
-    /// The new session's dialect. By default that of the source, or pi's if treering never writes the
-    /// source's.
+    /// The dialect of the new session. The default is that of the source, or pi's if treering
+    /// cannot write the source's.
     pub dialect: Option<Dialect>,
     /// The new session's project; that of the source if `None`.
     pub cwd: Option<PathBuf>,
     /// The new session's id; a UUID if `None`.
     pub id: Option<SessionId>,
-    /// When the new session's file is created: at once, if the entries that are forked hold the message
-    /// that the rule waits for. A copy of a whole session is always written at once.
+    /// When the new session's file is created. It is created at once if the forked entries have the
+    /// message that the rule waits for. A copy of a whole session is always written at once.
     pub creation: Creation,
     /// The durability of appends to the new session.
     pub durability: Durability,
@@ -107,12 +108,13 @@ impl ForkOptions {
 }
 
 impl Session {
-    /// Makes the path to a position a session of its own: labels and their times included, parents
-    /// chained over what is left out. A fork without any conversation gets its file with its first
-    /// message; a fork of a session in memory stays in memory.
+    /// Creates a session from the path to a position, including labels and their times. Children of
+    /// entries that are left out are linked to the nearest entry that is kept. A fork without any
+    /// conversation gets its file with its first message; a fork of a session in memory stays in
+    /// memory.
     ///
-    /// The fork is read again before its file gets its name: it stands at the same entry as the source
-    /// there, and gives the same context.
+    /// The fork is read again before its file gets its name: its leaf and its context must be those
+    /// of the source at the position.
     ///
     /// # Errors
     ///
@@ -136,12 +138,13 @@ impl Session {
         Fork::new(self, Extent::Path, leaf, options)?.make()
     }
 
-    /// Returns the entry at which a fork at a position will stand.
+    /// Returns the entry that becomes the leaf of a fork at a position.
     fn fork_point(&self, position: &Position) -> Result<Option<EntryId>> {
         let (view, row) = self.view_at(position)?;
         let (tree, is_left) =
             (view.tree(), self.dialect().facts().leaf_parent == LeafParent::PreviousLeaf);
-        // A fork at a leaf entry is one at its target: some dialects chain it to the leaf that was left.
+        // A fork at a `leaf` entry is a fork at its target: in some dialects the parent of a `leaf`
+        // entry is the previous leaf.
         let row = match row.map(|row| (row, tree.node(row).kind())) {
             Some((row, Kind::Leaf)) if is_left => tree.leaf_target(row),
             _ => row,
@@ -149,7 +152,7 @@ impl Session {
         Ok(row.map(|row| tree.id(row)))
     }
 
-    /// As [`fork`](Session::fork), in a journal that `target` creates.
+    /// Creates a fork as [`fork`](Session::fork) does, in a journal that `target` creates.
     pub(crate) fn fork_into_journal(
         &self,
         position: &Position,
@@ -157,33 +160,33 @@ impl Session {
         target: Arc<dyn CreateJournal>,
     ) -> Result<Session> {
         let leaf = self.fork_point(position)?;
-        // A directory that is not used spares the question for one.
+        // The directory is not used; without one, `Fork::new` would fail.
         let options = ForkOptions { dir: Some(PathBuf::new()), ..options };
         let mut fork = Fork::new(self, Extent::Path, leaf, options)?;
         if self.path().is_none() {
-            // A session that is in no file is named by its id.
+            // A session that is not in a file is named by its id.
             let (id, cwd) = (SessionId::of_file(&fork.header.id), PathBuf::from(&fork.header.cwd));
             fork.header = Header::new(&id, &cwd, Some(self.id().as_str()));
         }
         Fork { target: Some(Target::Journal(target)), ..fork }.make()
     }
 
-    /// Makes all of the session another one, which stands at the same entry.
+    /// Creates a copy of the whole session, with the same leaf.
     pub(crate) fn fork_whole(&self, options: ForkOptions) -> Result<Session> {
         Fork::new(self, Extent::Whole, self.leaf(), options)?.make()
     }
 }
 
-/// A fork to be made.
+/// A planned fork.
 struct Fork<'a> {
     source: &'a Session,
     loaded: Loaded,
-    /// The source, at the entry that the fork will stand at.
+    /// The source, at the entry that becomes the leaf of the fork.
     from: SessionAt,
     extent: Extent,
     header: Header,
     dialect: Dialect,
-    /// The place of the fork; `None` in memory.
+    /// The storage of the fork; `None` for memory.
     target: Option<Target>,
     creation: Creation,
     durability: Durability,
@@ -192,7 +195,7 @@ struct Fork<'a> {
 /// A session at one of its entries.
 struct SessionAt {
     view: Snapshot,
-    /// The header's row, where it is a node.
+    /// The row of the header, if the tree has one for it.
     header: Option<Row>,
     leaf: Option<Row>,
 }
@@ -255,8 +258,8 @@ impl<'a> Fork<'a> {
         }
     }
 
-    /// Returns whether the fork's file is written at once: it is a copy of the whole session, or its
-    /// entries demand the file by the rule of its creation.
+    /// Returns whether the fork's file is written at once: the fork is a copy of the whole session,
+    /// or its entries have the message that the creation rule waits for.
     fn is_file_due(&self) -> bool {
         let role = |row: Row| self.from.view.tree().node(row).role();
         matches!(self.extent, Extent::Whole)
@@ -282,7 +285,7 @@ impl<'a> Fork<'a> {
         write_verified(target, |out| self.copy(out), prove)
     }
 
-    /// Makes the fork in memory; it may be stored later.
+    /// Creates the fork in memory; its file may be created later.
     fn hold(&self) -> Result<Session> {
         let (mut bytes, conversion) = (Vec::new(), self.conversion()?);
         self.write_log(conversion.as_ref(), &mut bytes)?;
@@ -296,7 +299,7 @@ impl<'a> Fork<'a> {
         self.open(backing, journal, self.durability)
     }
 
-    /// Writes the fork to a journal that `target` creates, after it was proven.
+    /// Writes the fork, once it was verified, to a journal that `target` creates.
     fn write_journal(&self, target: &dyn CreateJournal) -> Result<Session> {
         let conversion = self.conversion()?;
         let mut out = Scratch::writer().map_err(Error::Storage)?;
@@ -316,7 +319,7 @@ impl<'a> Fork<'a> {
         }
     }
 
-    /// Fails unless a log is that of the fork.
+    /// Fails if a log is not that of the fork.
     fn prove_log(&self, log: &Arc<dyn Journal>, conversion: Option<&Conversion<'_>>) -> Result<()> {
         let open = || self.open(Backing::memory(), Arc::clone(log), Durability::None);
         match conversion {
@@ -332,7 +335,7 @@ impl<'a> Fork<'a> {
         durability: Durability,
     ) -> Result<Session> {
         let loaded = Loaded::read(&*journal).map_err(|error| error.at(None))?;
-        // The first records of a session do not always tell.
+        // The dialect cannot always be detected from the first records.
         let loaded = loaded.of_dialect(self.dialect);
         let state = State::with_header(backing, journal, loaded, self.header.clone())?;
         Ok(Session::new(state, self.creation, durability))
@@ -351,7 +354,7 @@ impl<'a> Fork<'a> {
         }
     }
 
-    /// Says why a context may differ although all records are the same.
+    /// Adds to an error the reason why a context may differ although all records are equal.
     fn explained(&self, error: Error) -> Error {
         let directory =
             |path: &Option<PathBuf>| path.as_deref().and_then(Path::parent).map(fs::absolute);
@@ -368,7 +371,7 @@ impl<'a> Fork<'a> {
         }
     }
 
-    /// Fails unless the fork stands where it should and gives the context of the source.
+    /// Fails if the leaf of the fork is wrong or its context is not that of the source.
     fn prove(&self, fork: &Session) -> Result<()> {
         let (view, header) = fork.view_and_header();
         let leaf = fork.leaf().and_then(|leaf| view.tree().row(leaf.as_str()));
@@ -397,8 +400,8 @@ impl<'a> Fork<'a> {
     }
 }
 
-/// The number of ends of branches at which the contexts of a whole copy are compared. All records of a
-/// copy are those of its source, so that one mistake shows in many of them.
+/// The number of branch ends at which the contexts of a whole copy are compared. A copy has all
+/// records of its source, so an error would show at many of them.
 const ENDS: usize = 64;
 
 impl SessionAt {
@@ -406,8 +409,8 @@ impl SessionAt {
         self.leaf.map(|leaf| self.view.tree().path_rows(leaf)).unwrap_or_default()
     }
 
-    /// The path without damaged entries at its end, which are no places to stand at, also where a label
-    /// or a leaf entry hangs on one.
+    /// Returns the path without damaged entries at its end, and without labels and `leaf` entries
+    /// there.
     fn sound_path(&self) -> Result<Vec<Row>> {
         let (mut path, mut bodies) = (self.path(), Bodies::few());
         while let Some(&row) = path.last() {
@@ -420,7 +423,8 @@ impl SessionAt {
         Ok(path)
     }
 
-    /// The ids of rows, without the header, leaf entries, and labels, which a fork makes anew.
+    /// Returns the ids of rows, except the header, `leaf` entries and labels, which a fork creates
+    /// anew.
     fn ids(&self, rows: Vec<Row>) -> Vec<&str> {
         let tree = self.view.tree();
         let is_entry = |row: &Row| !matches!(tree.node(*row).kind(), Kind::Label | Kind::Leaf);
@@ -428,7 +432,7 @@ impl SessionAt {
         entries.map(|row| tree.id_text(row)).collect()
     }
 
-    /// Fails unless both contexts are the same. They are read message by message.
+    /// Fails if the contexts differ. They are read message by message.
     fn compare(&self, fork: &SessionAt) -> Result<()> {
         let mut theirs = self.view.clone().projection(self.leaf)?;
         let mut ours = fork.view.clone().projection(fork.leaf)?;

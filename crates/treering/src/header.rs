@@ -1,10 +1,10 @@
-//! The header: who a session is. Metadata, not a node of the tree.
+//! The header of a session: its id, project and version. It is metadata, not an entry of the tree.
 
 use crate::id::SessionId;
 use crate::json;
 use std::path::Path;
 
-/// The version this release writes.
+/// The version that this release writes.
 pub const VERSION: u64 = 3;
 
 /// A session's header.
@@ -20,19 +20,19 @@ pub const VERSION: u64 = 3;
 pub struct Header {
     /// The session's id; empty if the file has none and its name is unknown.
     pub id: SessionId,
-    /// The version in the file. 3 if the file has none but is a tree.
+    /// The version of the session; 3 if the file states none but its entries form a tree.
     pub version: u64,
-    /// When the session was created, as written.
+    /// The time at which the session was created, as written in the file.
     pub timestamp: String,
-    /// The project the session belongs to.
+    /// The project directory that the session belongs to.
     pub cwd: String,
-    /// The session this one was forked from: a path or an id.
+    /// The path or the id of the session that this one was forked from.
     pub parent_session: Option<String>,
-    /// The session's name, where the header holds it.
+    /// The session's name, if the header holds it.
     pub(crate) title: Option<String>,
-    /// The version the header itself states; 0 if it states none.
+    /// The version that the header states; 0 if it states none.
     pub(crate) declared: u64,
-    /// Whether the id is the name of the file, because the header has none.
+    /// Whether the id was taken from the name of the file, because the header has none.
     pub(crate) is_named_by_file: bool,
     pub(crate) raw: Vec<u8>,
 }
@@ -58,13 +58,13 @@ impl Header {
         Header { id, timestamp, cwd, parent_session, raw, ..Header::unknown() }
     }
 
-    /// Returns the header of another agent's session: what its codec read in `raw`.
+    /// Returns the header of another agent's session, with the fields that its codec read in `raw`.
     pub(crate) fn foreign(id: &str, timestamp: String, cwd: String, raw: &[u8]) -> Self {
         let id = SessionId::of_file(id);
         Header { id, timestamp, cwd, raw: raw.to_vec(), ..Header::unknown() }
     }
 
-    /// Stands for a header that is not there.
+    /// Returns the header of a session that has none.
     pub(crate) fn unknown() -> Self {
         let (id, timestamp, cwd) = (SessionId::of_file(""), String::new(), String::new());
         let (version, raw, parent_session) = (VERSION, b"{}".to_vec(), None);
@@ -82,7 +82,7 @@ impl Header {
         }
     }
 
-    /// Gives a session that has no id of its own that of its file: the name without its endings.
+    /// Sets the id of a session without one to the name of its file, without extensions.
     pub(crate) fn take_id_of(&mut self, path: &Path) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let stem = name.strip_suffix(".zst").unwrap_or(&name);
@@ -90,13 +90,13 @@ impl Header {
         self.is_named_by_file = true;
     }
 
-    /// Returns the id that the header itself states; empty if it states none.
+    /// Returns the id that the header states; empty if it states none.
     pub(crate) fn own_id(&self) -> &str {
         if self.is_named_by_file { "" } else { self.id.as_str() }
     }
 
-    /// Reads a header line. A header may lack its id, if version and project say that it is one: then
-    /// the id is empty.
+    /// Reads a header line. A header without an id is recognized by its version and project; its id
+    /// is then empty.
     pub(crate) fn parse(raw: &[u8]) -> Option<Self> {
         let text = |key| json::get(raw, key).and_then(json::string).map(|text| text.into_owned());
         let version = json::get(raw, "version").and_then(crate::entry::number);
@@ -118,23 +118,23 @@ impl Header {
         })
     }
 
-    /// Returns the same header, read from a part of the record `raw`.
+    /// Returns this header as one that was read from a part of the record `raw`.
     pub(crate) fn standing_as(mut self, raw: &[u8]) -> Self {
         self.raw = raw.to_vec();
         self
     }
 
-    /// Returns the header's bytes as they stand in the file.
+    /// Returns the header's bytes as in the file.
     pub fn raw(&self) -> &[u8] {
         &self.raw
     }
 
-    /// Returns the raw JSON of a field, also of fields treering does not know.
+    /// Returns the raw JSON of a field, including fields that treering does not know.
     pub fn get(&self, key: &str) -> Option<&[u8]> {
         json::get(&self.raw, key)
     }
 
-    /// When the session was created, in Unix milliseconds.
+    /// Returns the time at which the session was created, in Unix milliseconds.
     pub fn created(&self) -> Option<i64> {
         crate::time::parse(self.timestamp.as_bytes())
     }

@@ -1,14 +1,14 @@
-//! Identifiers: what names an entry, what names a session, and how new ones are made.
+//! Identifiers of entries and sessions, and generators of new ones.
 
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
-/// The name of an entry, unique in its session.
+/// The id of an entry, unique in its session.
 ///
-/// treering makes ids of 8 lower-case hexadecimal characters; it accepts whatever other writers
-/// used (UUIDs, numbers). An id names exactly one entry: what a person types, which may be the
-/// beginning of an id, is looked up with [`Session::resolve`](crate::Session::resolve) first.
+/// treering makes ids of 8 lower-case hexadecimal characters; it accepts the ids of all other
+/// writers (UUIDs, numbers). An id is always complete: a text that a user typed, which may be the
+/// beginning of an id, is resolved with [`Session::resolve`](crate::Session::resolve) first.
 ///
 /// ```
 /// let id = treering::EntryId::from("1f3a9c0e");
@@ -17,8 +17,8 @@ use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 #[derive(Clone)]
 pub struct EntryId(IdText);
 
-/// Ids are made, compared and handed around all the time, and nearly all have eight characters:
-/// those live in place.
+/// The text of an id. Ids are created, compared and copied very often, and nearly all have eight
+/// characters, so those need no allocation.
 #[derive(Clone)]
 enum IdText {
     Short { bytes: [u8; 22], len: u8 },
@@ -130,10 +130,10 @@ impl fmt::Debug for EntryId {
     }
 }
 
-/// The name of a session.
+/// The id of a session.
 ///
 /// The id of a new session is part of its file name, so its alphabet is restricted. The id of an
-/// existing session is whatever its file says, which may be empty.
+/// existing session is any text that its file states, and may be empty.
 ///
 /// ```
 /// use treering::SessionId;
@@ -148,7 +148,7 @@ impl SessionId {
     /// The longest id that still leaves room for the rest of a file name.
     pub const MAX_LEN: usize = 128;
 
-    /// Accepts letters, digits, `.`, `_` and `-`, with a letter or digit at both ends.
+    /// Creates an id of letters, digits, `.`, `_` and `-`, with a letter or digit at both ends.
     ///
     /// ```
     /// use treering::SessionId;
@@ -160,14 +160,14 @@ impl SessionId {
         SessionId(text.into()).checked()
     }
 
-    /// Creates the id of a session that exists, which may be any text. A new session cannot be
-    /// created with one that [`new`](SessionId::new) refuses.
+    /// Creates the id of an existing session, which may be any text. No session can be created with
+    /// an id that [`new`](SessionId::new) refuses.
     pub fn of_file(text: impl AsRef<str>) -> Self {
         let text = text.as_ref();
         SessionId(text.into())
     }
 
-    /// Returns the id if a new session may have it.
+    /// Returns the id if it is valid for a new session.
     pub(crate) fn checked(self) -> Result<Self, InvalidSessionId> {
         let text = &*self.0;
         let bytes = text.as_bytes();
@@ -179,7 +179,7 @@ impl SessionId {
         if valid { Ok(self) } else { Err(InvalidSessionId(text.into())) }
     }
 
-    /// Returns a new UUID version 7: sorts by time of creation.
+    /// Returns a new UUID version 7, which sorts by time of creation.
     pub fn generate() -> Self {
         SessionId(crate::time::uuid().to_string().into())
     }
@@ -231,15 +231,15 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// A text that is no session id.
+/// A text that is not a valid session id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "invalid session id {0:?}: letters, digits, '.', '_' and '-', starting and ending with a letter or digit, at most 128"
 )]
 pub struct InvalidSessionId(pub(crate) String);
 
-/// Makes entry ids. Uniqueness does not rest on the randomness: every candidate is checked against
-/// the session, under the file's lock.
+/// Generates entry ids. Uniqueness does not depend on randomness: every candidate is checked
+/// against the session, under the file's lock.
 #[derive(Debug, Clone)]
 pub(crate) struct IdMaker(u64);
 
@@ -249,12 +249,13 @@ impl IdMaker {
         IdMaker(RandomState::new().build_hasher().finish())
     }
 
-    /// Makes the same ids for the same session and number.
+    /// Creates a generator that makes the same ids for the same session and number.
     pub(crate) fn seeded(session: &str, number: u64) -> Self {
         IdMaker(fnv1a(0, session.bytes().chain(number.to_le_bytes())))
     }
 
-    /// SplitMix64: tiny, and good enough for ids that are collision-checked anyway.
+    /// Returns the next number of SplitMix64, which is small, and good enough for ids that are
+    /// checked for collisions anyway.
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -263,7 +264,7 @@ impl IdMaker {
         z ^ (z >> 31)
     }
 
-    /// Returns a new id of 12 hexadecimal characters, as some agents have them.
+    /// Returns a new id of 12 hexadecimal characters, as some agents use them.
     pub(crate) fn make_long(&mut self, taken: impl Fn(&str) -> bool) -> EntryId {
         loop {
             let id = format!("{:012x}", self.next() >> 16);
@@ -273,8 +274,8 @@ impl IdMaker {
         }
     }
 
-    /// Returns a new id that `taken` does not know: 8 hexadecimal characters, or a whole UUID when
-    /// a hundred of those were taken.
+    /// Returns a new id for which `taken` is false: 8 hexadecimal characters, or a UUID after a
+    /// hundred collisions.
     pub(crate) fn make(&mut self, taken: impl Fn(&str) -> bool) -> EntryId {
         for _ in 0..100 {
             let mut buffer = [0; 8];
@@ -302,8 +303,8 @@ fn hex8(value: u32, buffer: &mut [u8; 8]) -> &str {
     std::str::from_utf8(buffer).unwrap_or_default()
 }
 
-/// Returns the id given to an entry whose file has none (version 1): the same at every load,
-/// because it depends on nothing but the session's id and the entry's line.
+/// Returns the id of an entry whose file has none (version 1). It depends only on the session's id
+/// and the entry's line, so it is the same at every load.
 pub(crate) fn derived(session: &str, line: u64, taken: impl Fn(&str) -> bool) -> EntryId {
     IdMaker::seeded(session, line).make(taken)
 }

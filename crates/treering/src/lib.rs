@@ -116,12 +116,12 @@ pub mod internal {
         pub use crate::fs::*;
     }
 
-    /// Lines that are carried from one copy of a session to another.
+    /// Lines that are synchronized from one copy of a session to another.
     pub mod records {
         pub use crate::load::records::{LineContent, LogFormat, Record, TitleLine};
     }
 
-    /// Returns the ids of all sessions in a database of an agent, those of subagents included.
+    /// Returns the ids of all sessions in a database of an agent, including those of subagents.
     pub fn stored_ids(database: &std::path::Path) -> crate::Result<Vec<String>> {
         crate::dialect::stored::stored_ids(database)
     }
@@ -148,13 +148,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Returns the context at the active leaf of a session file without opening the session: the file
-/// is read from its end, and only as far as the answer needs. Exactly what
-/// [`Session::open`] and [`Session::context`] would say.
+/// is read from its end, only as far as necessary. The result equals that of [`Session::open`] and
+/// [`Session::context`].
 pub fn active_context(path: impl AsRef<Path>) -> Result<Context> {
     Context::collect(active_projection(path)?)
 }
 
-/// The same, message by message.
+/// Returns the context at the active leaf of a session file, message by message.
 pub fn active_projection(path: impl AsRef<Path>) -> Result<Projection> {
     let path = path.as_ref();
     let journal: Arc<dyn Journal> = Arc::new(dialect::stored::open(path)?);
@@ -181,7 +181,7 @@ pub fn active_context_of(journal: Arc<dyn Journal>) -> Result<Context> {
     Context::collect(active_projection_of(journal)?)
 }
 
-/// The same, message by message.
+/// Returns the context at the active leaf of the session in a journal, message by message.
 pub fn active_projection_of(journal: Arc<dyn Journal>) -> Result<Projection> {
     match context::tail::projection(&journal, Path::new("(journal)"))? {
         Some(projection) => Ok(projection),

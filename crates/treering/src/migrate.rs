@@ -1,9 +1,9 @@
-//! Older versions, as the current one would have written them.
+//! Upgrades files of older versions to the current one.
 //!
 //! The invariant of an upgrade: at every moment the path names either the complete old file or the
-//! complete new one. The new file is written beside the old, synced, and renamed over it; the old one
-//! is kept, and what agents append to it meanwhile is brought over. Whatever is not an entry (damaged lines, blank lines) is carried over byte
-//! for byte, and entries change only where the version demands it.
+//! complete new one. The new file is written beside the old one, synced, and renamed over it; the
+//! old one is kept, and lines that agents append to it meanwhile are copied. Damaged and blank
+//! lines are copied byte for byte, and entries change only where the version requires it.
 
 use crate::dialect::versions;
 use crate::entry::Kind;
@@ -24,19 +24,19 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Upgrade {
-    /// The version the file says it has; 0 if it says none.
+    /// The version that the file states; 0 if it states none.
     pub from: u64,
-    /// The version it gets.
+    /// The version after the upgrade.
     pub to: u64,
     /// The number of entries that are rewritten.
     pub entries: usize,
-    /// The number of compactions among them that now name an entry by its id.
+    /// The number of compactions among them that now name their first kept entry by id.
     pub compactions: usize,
-    /// The path of the old file, once it was upgraded.
+    /// The path of the old file, once the upgrade was done.
     pub backup: Option<PathBuf>,
 }
 
-/// Returns the changes that an upgrade would make; `None` if none is due.
+/// Returns the changes that an upgrade would make; `None` if none is necessary.
 pub(crate) fn outlook(view: &Snapshot, loaded: &Loaded) -> Result<Option<Upgrade>> {
     let Some(header) = loaded.header.as_ref().filter(|_| is_due(loaded)) else { return Ok(None) };
     let shape = loaded.shape.unwrap_or(Shape::Tree);
@@ -63,15 +63,15 @@ pub(crate) fn is_due(loaded: &Loaded) -> bool {
         && loaded.header.as_ref().is_some_and(|header| header.declared < VERSION)
 }
 
-/// Upgrades the file at `path`, of which `loaded` is everything. The caller holds the file's lock.
-/// Returns where the old file was kept.
+/// Upgrades the file at `path`, whose whole content is in `loaded`. The caller holds the file's
+/// lock. Returns the path of the old file.
 pub(crate) fn upgrade(path: &Path, file: &FileJournal, loaded: &Loaded) -> Result<PathBuf> {
     upgrade_at(path, file, loaded).map_err(Error::io(path, "upgrade"))
 }
 
 fn upgrade_at(path: &Path, file: &FileJournal, loaded: &Loaded) -> io::Result<PathBuf> {
     check_replaceable(file)?;
-    // A link to the session must stay one.
+    // A symbolic link to the session must stay a link.
     let path = &fs::canonicalize(path)?;
     let header = loaded.header.as_ref().map_or(&b"{}"[..], |header| header.raw());
     let header = with_head_member(header, "version", VERSION.to_string().as_bytes());
@@ -86,9 +86,9 @@ fn upgrade_at(path: &Path, file: &FileJournal, loaded: &Loaded) -> io::Result<Pa
     replace(new, TailCopier::new(file, copied, &mut take)?, backup)
 }
 
-/// Copies a log with `header` in the place of its own and its entries as the current version has
-/// them. Everything else is copied as it is; only the end of a torn last line is left behind. Returns how
-/// far the log was copied.
+/// Copies a log with `header` instead of its own and its entries in the current version. Everything
+/// else is copied unchanged, except an incomplete last line. Returns the offset up to which the log
+/// was copied.
 pub(crate) fn copy(
     journal: &dyn Journal,
     loaded: &Loaded,
@@ -99,7 +99,8 @@ pub(crate) fn copy(
     from.copy(loaded, Some(header))
 }
 
-/// Returns what `copy` would write for the part of a log from an offset on, and how far that goes.
+/// Returns the bytes that `copy` would write for the part of a log from an offset on, and the end
+/// of that part.
 pub(crate) fn copy_rest(journal: &dyn Journal, from: u64) -> io::Result<(Vec<u8>, u64)> {
     let loaded = Loaded::read(journal).map_err(|error| match error {
         LoadError::Io(error) => error,
@@ -111,7 +112,7 @@ pub(crate) fn copy_rest(journal: &dyn Journal, from: u64) -> io::Result<(Vec<u8>
     Ok((out, end))
 }
 
-/// Copies a log that has no header from `start` on, as it is.
+/// Copies a log without a header from `start` on, unchanged.
 pub(crate) fn copy_from(
     journal: &dyn Journal,
     loaded: &Loaded,
@@ -129,7 +130,7 @@ struct Copier<'a> {
 }
 
 impl Copier<'_> {
-    /// Copies the log from here on.
+    /// Copies the log from the current offset on.
     fn copy(&mut self, loaded: &Loaded, mut header: Option<&[u8]>) -> io::Result<u64> {
         let shape = loaded.shape.unwrap_or(Shape::Tree);
         let version = match loaded.header.as_ref() {
@@ -158,7 +159,8 @@ impl Copier<'_> {
         self.finish(loaded)
     }
 
-    /// Copies the rest, without the end of a torn last line. Returns how far the log was copied.
+    /// Copies the rest, without an incomplete last line. Returns the offset up to which the log was
+    /// copied.
     fn finish(&mut self, loaded: &Loaded) -> io::Result<u64> {
         let end = if loaded.tail_counts { loaded.seen } else { loaded.complete };
         self.copy_to(end)?;

@@ -1,13 +1,13 @@
-//! Places in a session, and what people type for an entry.
+//! Positions in a session, and the resolution of texts that users type for entries.
 
 use crate::error::{Error, Result};
 use crate::id::EntryId;
 
-/// A place in a session: every verb that takes a place takes one of these.
+/// A position in a session, as all operations on a position take it.
 ///
-/// An [`EntryId`], by value or by reference, is the place of that entry. An `Option` of an id, as
-/// [`Session::leaf`](crate::Session::leaf) and [`Tree::parent`](crate::Tree::parent) return it, is the
-/// place of the entry, or before the first entry if it is `None`.
+/// An [`EntryId`], by value or by reference, converts to the position of that entry. An `Option` of
+/// an id, as [`Session::leaf`](crate::Session::leaf) and [`Tree::parent`](crate::Tree::parent)
+/// return it, converts to the position of the entry, or before the first entry if it is `None`.
 ///
 /// ```
 /// use treering::{Message, Position, Session};
@@ -22,7 +22,7 @@ use crate::id::EntryId;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Position {
-    /// The active leaf of the session, wherever it is when the call is made.
+    /// The active leaf of the session at the time of the call.
     #[default]
     Leaf,
     /// An entry.
@@ -67,7 +67,7 @@ impl<T: Into<EntryId>> From<Option<T>> for Position {
     }
 }
 
-/// The entry that a text means: the answer of [`Session::resolve`](crate::Session::resolve).
+/// The entry that a text refers to: the result of [`Session::resolve`](crate::Session::resolve).
 ///
 /// ```
 /// use treering::{Message, Session};
@@ -82,20 +82,21 @@ impl<T: Into<EntryId>> From<Option<T>> for Position {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolved {
-    /// It is the id of this entry, or the beginning of no other id than this one.
+    /// The text is the id of this entry, or the beginning of this id only.
     Found(EntryId),
-    /// Several ids begin with it. At most ten are listed.
+    /// Several ids begin with the text. At most ten are listed.
     Ambiguous(Vec<EntryId>),
-    /// No id begins with it.
+    /// No id begins with the text.
     Unknown,
 }
 
 impl Resolved {
-    /// Returns the entry, or the error that names `text`, which was resolved, and the candidates.
+    /// Returns the entry. `text` is the text that was resolved, for the error.
     ///
     /// # Errors
     ///
-    /// [`Error::AmbiguousEntry`] or [`Error::UnknownEntry`].
+    /// Fails with [`Error::AmbiguousEntry`] or [`Error::UnknownEntry`] if the text does not refer
+    /// to exactly one entry.
     pub fn found(self, text: &str) -> Result<EntryId> {
         match self {
             Resolved::Found(id) => Ok(id),

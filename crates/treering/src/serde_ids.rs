@@ -1,4 +1,4 @@
-//! Ids for serde, with the feature `serde`: plain strings.
+//! Serialization of ids as plain strings, with the feature `serde`.
 
 use crate::id::{EntryId, SessionId};
 use serde::de::Error as _;

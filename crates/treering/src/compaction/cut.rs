@@ -8,13 +8,14 @@ use std::collections::HashSet;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// The first entry that is kept.
+    /// The index of the first entry that is kept.
     pub(super) first_kept: usize,
-    /// The position where the turn begins that the cut goes through, if it does.
+    /// The index of the entry that begins the turn, if the cut splits a turn.
     pub(super) turn_start: Option<usize>,
 }
 
-/// Returns whether the kept part may begin here: not with a tool result, whose call would be gone.
+/// Returns whether the kept part may begin with a message of this role. It may not begin with a
+/// tool result, because the call would be summarized.
 fn may_cut(role: Role) -> bool {
     role == Role::Assistant || starts_turn(role)
 }
@@ -69,8 +70,9 @@ fn where_full(outline: &mut Outline, start: usize, keep: u64) -> Result<Option<u
     Ok(None)
 }
 
-/// Returns whether all that follows is an attempt that context edits took out again: an answer that
-/// failed, and nothing that is shown. The input before it may then be summarized, too.
+/// Returns whether everything from `start` on is an attempt that context edits removed again: a
+/// failed answer, and nothing that the model sees. The input before it may then be summarized as
+/// well.
 fn is_given_up(outline: &mut Outline, start: usize) -> Result<bool> {
     let mut omitted: HashSet<EntryId> = HashSet::new();
     let mut has_answer = false;

@@ -1,9 +1,9 @@
 //! Estimates the size of messages in tokens without asking a model.
 //!
-//! A quarter of the UTF-16 code units of what the model reads, rounded up: crude, on the safe side,
-//! and the same number other agents come to. Texts are counted where they stand, escapes included;
-//! nothing is decoded to be measured. Where a provider has said how large a context was, that counts
-//! for everything up to its answer, unless the context was changed since.
+//! The estimate is a quarter of the UTF-16 code units that the model reads, rounded up: crude,
+//! rather too high than too low, and the same number that other agents compute. Texts are measured
+//! in their JSON form without being decoded. If a provider reported the size of a context, that
+//! number counts for everything up to its answer, unless the context was changed since.
 
 use super::outline::Outline;
 use super::system;
@@ -20,9 +20,9 @@ const IMAGE: u64 = 4800;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ContextTokens {
-    /// All of it.
+    /// The size of the whole context.
     pub tokens: u64,
-    /// The part a provider has counted; 0 if none has, or the context was changed since.
+    /// The part that a provider counted; 0 if no provider did, or if the context was changed since.
     pub usage_tokens: u64,
     /// The part that is estimated.
     pub trailing_tokens: u64,
@@ -111,8 +111,8 @@ pub(super) fn units(literal: &[u8]) -> u64 {
     units_as_written(inner).saturating_sub(escapes as u64)
 }
 
-/// Returns the code units of UTF-8 as it stands: one a character, two for those outside the basic
-/// plane.
+/// Returns the number of UTF-16 code units of UTF-8 text: one for each character, two for those
+/// outside the basic multilingual plane.
 fn units_as_written(utf8: &[u8]) -> u64 {
     let count = |byte: &u8| u64::from(byte & 0xC0 != 0x80) + u64::from(*byte >= 0xF0);
     utf8.iter().map(count).sum()
@@ -123,8 +123,8 @@ fn json_units(value: &[u8]) -> u64 {
     units_as_written(&stringify::compact(value))
 }
 
-/// Returns the provider's count for everything up to this answer, or `None` if it is not a valid
-/// number.
+/// Returns the provider's token count for everything up to this answer, or `None` if it is not a
+/// valid number.
 pub(super) fn usage(message: &[u8]) -> Option<u64> {
     let [stopped, usage] = json::get_all(message, ["stopReason", "usage"]);
     if matches!(stopped.and_then(json::string).as_deref(), Some("aborted" | "error")) {
@@ -158,8 +158,8 @@ pub(super) fn context_tokens(outline: &mut Outline) -> Result<ContextTokens> {
     Ok(estimated(others, system::current(&system).as_deref()))
 }
 
-/// Returns the size according to the newest answer that tells, if the context was not changed
-/// since, and to estimates of what came after it.
+/// Returns the size according to the newest answer with a token count, plus estimates for the
+/// entries after it; `None` if the context was changed since that answer.
 pub(super) fn counted(outline: &mut Outline) -> Result<Option<ContextTokens>> {
     let is_answer = |role| role == Role::Assistant;
     outline.read_usage();
@@ -184,8 +184,8 @@ pub(super) fn counted(outline: &mut Outline) -> Result<Option<ContextTokens>> {
     Ok(None)
 }
 
-/// Returns the size according to estimates alone: the system messages count as the one they amount
-/// to.
+/// Returns the size according to estimates alone. System messages count as the single message that
+/// they are combined into.
 pub(super) fn estimated(others: u64, system: Option<&[u8]>) -> ContextTokens {
     let tokens = others.saturating_add(system.map_or(0, estimate_tokens));
     ContextTokens { tokens, usage_tokens: 0, trailing_tokens: tokens }

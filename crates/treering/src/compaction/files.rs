@@ -4,15 +4,15 @@ use crate::entry::MessageView;
 use crate::json;
 use std::collections::BTreeSet;
 
-/// The files that tool calls named, by what was done to them.
+/// The files that tool calls named, by the kind of access.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct FileOps {
-    /// Read.
+    /// Files that were read.
     pub read: BTreeSet<String>,
-    /// Written as a whole.
+    /// Files that were written as a whole.
     pub written: BTreeSet<String>,
-    /// Edited, or modified according to an earlier summary.
+    /// Files that were edited, or that an earlier summary lists as modified.
     pub edited: BTreeSet<String>,
 }
 
@@ -20,15 +20,15 @@ pub struct FileOps {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct FileLists {
-    /// Read and not modified.
+    /// Files that were read and not modified.
     pub read: Vec<String>,
-    /// Modified, whether or not they were read, too.
+    /// Files that were modified, including those that were also read.
     pub modified: Vec<String>,
 }
 
 impl FileOps {
-    /// Takes over what an earlier summary listed, unless that came from a hook: what is in a hook's
-    /// details is the hook's business.
+    /// Adds the files that an earlier summary lists, unless a hook supplied that summary: the
+    /// details of such a summary belong to the hook.
     pub(crate) fn carry_on(&mut self, summary: &[u8]) {
         let is_set = |value: &[u8]| !matches!(value, b"false" | b"null" | b"0" | b"\"\"");
         if json::get(summary, "fromHook").is_some_and(is_set) {
@@ -43,9 +43,10 @@ impl FileOps {
         self.edited.extend(texts(listed("modifiedFiles")));
     }
 
-    /// Takes in the calls of an assistant message.
+    /// Adds the files of the tool calls in an assistant message.
     pub(crate) fn take_answer(&mut self, message: &[u8]) {
-        // Most answers call no such tool, and looking for the word is quicker than reading.
+        // Most answers call no such tool, and a search for the word is faster than reading the
+        // message.
         if memchr::memmem::find(message, b"toolCall").is_none() && !message.contains(&b'\\') {
             return;
         }
@@ -57,7 +58,7 @@ impl FileOps {
         }
     }
 
-    /// Takes in the calls that a tool has made itself, as its result records them.
+    /// Adds the files of the calls that a tool made itself, as its result records them.
     pub(crate) fn take_result(&mut self, message: &[u8]) {
         if memchr::memmem::find(message, b"nestedCalls").is_none() {
             return;
@@ -119,7 +120,7 @@ impl FileLists {
     }
 }
 
-/// In the order of UTF-16 code units, which is JavaScript's.
+/// Sorts by UTF-16 code units, as JavaScript does.
 fn sorted<'a>(files: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut files: Vec<String> = files.cloned().collect();
     files.sort_by(|a, b| a.encode_utf16().cmp(b.encode_utf16()));

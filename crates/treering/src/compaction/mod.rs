@@ -1,10 +1,11 @@
-//! Compaction, as far as it needs no model: when, where to cut, what to summarize, what to ask.
+//! Plans compactions without a model: when to compact, where to cut, what to summarize, and how to
+//! ask for the summary.
 //!
-//! Everything here is decided from the projected context of one leaf: `outline` reads as much of it
-//! as is asked for, `estimate` measures it, `cut` finds where to cut, `plan` is that decision, `prepare`
-//! what a summarizer needs, with `files` that tool calls touched and the `system` prompt replayed;
-//! `text` writes for the summarizer. Nothing is written to the session; a driver asks a summarizer and
-//! appends the result.
+//! Everything here is decided from the projected context of one leaf: `outline` reads only the
+//! entries that are asked for, `estimate` measures them, `cut` finds where to cut, and `plan` holds
+//! the decision. `prepare` collects what a summarizer needs, with the `files` that tool calls
+//! touched and the combined `system` prompt; `text` writes the requests. Nothing is written to the
+//! session; a driver asks a summarizer and appends the result.
 
 mod cut;
 mod estimate;
@@ -31,7 +32,7 @@ use crate::session::Session;
 use outline::Outline;
 use std::collections::BTreeMap;
 
-/// When to compact, and how much to keep.
+/// Settings that say when to compact and how much to keep.
 ///
 /// ```
 /// let settings = treering::compaction::CompactionSettings::default();
@@ -41,11 +42,11 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactionSettings {
-    /// Whether to compact without being asked to.
+    /// Whether a session is compacted automatically when its context gets too large.
     pub enabled: bool,
     /// The part of the model's window that must stay free, in tokens.
     pub reserve_tokens: u64,
-    /// About how much of the newest context stays as it is.
+    /// The approximate size of the newest part of the context that stays unchanged, in tokens.
     pub keep_recent_tokens: u64,
     /// Settings for single models, by `provider/model`.
     pub overrides: BTreeMap<String, ModelSettings>,
@@ -57,7 +58,7 @@ impl CompactionSettings {
         CompactionSettings::default()
     }
 
-    /// Sets whether to compact without being asked to.
+    /// Sets whether a session is compacted automatically when its context gets too large.
     #[must_use]
     pub fn enabled(self, enabled: bool) -> Self {
         CompactionSettings { enabled, ..self }
@@ -69,7 +70,7 @@ impl CompactionSettings {
         CompactionSettings { reserve_tokens, ..self }
     }
 
-    /// Sets about how much of the newest context stays as it is.
+    /// Sets the approximate size of the newest part of the context that stays unchanged, in tokens.
     #[must_use]
     pub fn keep_recent_tokens(self, keep_recent_tokens: u64) -> Self {
         CompactionSettings { keep_recent_tokens, ..self }
@@ -87,9 +88,9 @@ impl CompactionSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ModelSettings {
-    /// Instead of [`CompactionSettings::reserve_tokens`].
+    /// Overrides [`CompactionSettings::reserve_tokens`].
     pub reserve_tokens: Option<u64>,
-    /// Instead of [`CompactionSettings::keep_recent_tokens`].
+    /// Overrides [`CompactionSettings::keep_recent_tokens`].
     pub keep_recent_tokens: Option<u64>,
 }
 
@@ -105,7 +106,7 @@ impl ModelSettings {
         ModelSettings { reserve_tokens: Some(reserve_tokens), ..self }
     }
 
-    /// Sets about how much of the newest context stays as it is.
+    /// Sets the approximate size of the newest part of the context that stays unchanged, in tokens.
     #[must_use]
     pub fn keep_recent_tokens(self, keep_recent_tokens: u64) -> Self {
         ModelSettings { keep_recent_tokens: Some(keep_recent_tokens), ..self }
@@ -129,7 +130,7 @@ impl CompactionSettings {
         self.enabled && context_tokens.saturating_add(self.reserve_tokens) > context_window
     }
 
-    /// Returns the settings for a model: its own where it has some.
+    /// Returns the settings for a model, with its overrides applied.
     pub fn of_model(&self, model: Option<&Model>) -> CompactionSettings {
         let own = model.and_then(Model::full_name).and_then(|name| self.overrides.get(&name));
         let own = own.copied().unwrap_or_default();
@@ -158,18 +159,18 @@ impl CompactionSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum SummarySource<'a> {
-    /// A summarizer made it of what the plan gave it.
+    /// A summarizer wrote the summary of the messages in the plan.
     #[default]
     Summarizer,
-    /// An extension supplied it, with or without details of its own.
+    /// An extension supplied the summary, with or without details.
     Extension {
-        /// A JSON value.
+        /// The details of the extension, as a JSON value.
         details: Option<&'a [u8]>,
     },
 }
 
 impl SummarySource<'_> {
-    /// Adds what the entry of an extension's summary says about it.
+    /// Adds the fields that mark the summary of an extension to its entry.
     pub(crate) fn mark(self, entry: NewEntry) -> Result<NewEntry> {
         match self {
             SummarySource::Summarizer => Ok(entry),
@@ -183,10 +184,9 @@ impl SummarySource<'_> {
 
 /// Planning compactions.
 impl Session {
-    /// Plans a compaction at the leaf, or says why there is nothing to compact. Settings are those
-    /// of the model in force, if it has its own. Nothing is written, and of the messages only as
-    /// much is read as the decision needs: the newest ones. [`CompactionPlan::read`] reads the
-    /// others.
+    /// Plans a compaction at the leaf, or returns why there is nothing to compact. If the settings
+    /// have overrides for the model in force, these apply. Nothing is written, and only the newest
+    /// messages are read, as many as the decision needs. [`CompactionPlan::read`] reads the others.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -205,7 +205,8 @@ impl Session {
         self.plan_compaction_at(Position::Leaf, settings)
     }
 
-    /// As [`plan_compaction`](Session::plan_compaction), at a position.
+    /// Plans a compaction at a position, as [`plan_compaction`](Session::plan_compaction) does at
+    /// the leaf.
     pub fn plan_compaction_at(
         &self,
         position: impl Into<Position>,
@@ -217,8 +218,8 @@ impl Session {
         plan::plan(id, view.projection(Some(leaf))?, settings)
     }
 
-    /// Returns the size of the context at the leaf: the provider's last count, plus estimates of
-    /// what came after that.
+    /// Returns the size of the context at the leaf: the provider's last count, plus estimates for
+    /// the messages after it.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -231,13 +232,14 @@ impl Session {
         self.context_tokens_at(Position::Leaf)
     }
 
-    /// As [`context_tokens`](Session::context_tokens), at a position.
+    /// Returns the size of the context at a position, as
+    /// [`context_tokens`](Session::context_tokens) does at the leaf.
     pub fn context_tokens_at(&self, position: impl Into<Position>) -> Result<ContextTokens> {
         estimate::context_tokens(&mut Outline::new(self.projection_at(position)?)?)
     }
 
-    /// Returns the system messages in the context at a position as the one they amount to: texts
-    /// joined, sections patched, tools added and removed. A compaction carries it as its
+    /// Returns the system messages in the context at a position, combined into one: texts are
+    /// joined, sections patched, tools added and removed. A compaction stores the result as its
     /// `systemMessage`.
     pub fn system_message_at(&self, position: impl Into<Position>) -> Result<Option<Vec<u8>>> {
         let mut messages = Vec::new();

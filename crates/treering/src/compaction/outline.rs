@@ -1,8 +1,8 @@
 //! The projected context, entry by entry, as planning needs it.
 //!
 //! The tree knows the types of entries, and mostly their roles. An entry is read only when a caller
-//! asks for more than that, and only its measures are kept: planning looks at the newest entries,
-//! so that it costs what is kept of a context, not what there is of it.
+//! asks for more than that, and only its measures are kept. Planning looks at the newest entries
+//! first, so its cost depends on the size of the kept part, not on the size of the context.
 
 use super::estimate::{estimate_tokens, usage};
 use crate::context::{ContextMessage, EditAt, Projection, Selected, contributes};
@@ -18,7 +18,7 @@ pub(super) struct Outline {
     projection: Projection,
     /// Whether the providers' counts are read as well, which only some callers need.
     reads_usage: bool,
-    /// Those that were read.
+    /// The contributions of the entries that were read, by their index in the context.
     parts: HashMap<usize, Contribution, foldhash::fast::RandomState>,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Outline {
 #[derive(Debug, Default)]
 pub(super) struct Contribution {
     pub(super) messages: Vec<Measured>,
-    /// It has a message, which a context edit took out.
+    /// Whether a context edit removed the message of this entry.
     pub(super) is_omitted: bool,
 }
 
@@ -34,17 +34,18 @@ pub(super) struct Contribution {
 pub(super) struct Measured {
     pub(super) role: Role,
     pub(super) tokens: u64,
-    /// The provider's count up to here, if this is an answer that has one, and it was
-    /// [asked for](Outline::read_usage).
+    /// The provider's token count up to this message, if it is an answer that has one and counts
+    /// were [asked for](Outline::read_usage).
     pub(super) usage: Option<u64>,
 }
 
 impl Outline {
     pub(super) fn new(projection: Projection) -> Result<Self> {
-        // An image counts the same whatever is in it.
+        // The estimate for an image does not depend on its data.
         let mut projection = projection.without_images();
         let mut parts = HashMap::default();
-        // All of them are read at once: what is joined of pieces cannot be read again from its middle.
+        // With messages in pieces, everything is read at once, because reading cannot restart in
+        // the middle of a message.
         let reads_usage = projection.has_pieces();
         if reads_usage {
             while let Some(selected) = projection.next_selected()? {
@@ -54,7 +55,7 @@ impl Outline {
         Ok(Outline { projection, reads_usage, parts })
     }
 
-    /// Lets the measures hold the providers' counts from now on.
+    /// Lets the measures include the providers' token counts from now on.
     pub(super) fn read_usage(&mut self) {
         if !self.reads_usage {
             self.reads_usage = true;
@@ -87,7 +88,7 @@ impl Outline {
         self.view().tree().node(self.row(at)?).role()
     }
 
-    /// Returns the first place from which on nothing has changed the context.
+    /// Returns the index of the first entry after the last change of the context.
     pub(super) fn unchanged_from(&self) -> usize {
         let edited = self.edits().last().map_or(0, |edit| edit.at + 1);
         edited.max(self.projection.number_old())
@@ -107,8 +108,8 @@ impl Outline {
         }
     }
 
-    /// Returns the first of these places where a message has such a role. A compaction's never
-    /// count.
+    /// Returns the first of these indices whose entry has a message with such a role. Compactions
+    /// are never found.
     pub(super) fn find(
         &mut self,
         places: impl IntoIterator<Item = usize>,
@@ -122,7 +123,7 @@ impl Outline {
         Ok(None)
     }
 
-    /// Returns whether one of the entry's messages has such a role. A compaction's never count.
+    /// Returns whether one of the entry's messages has such a role. This is false for compactions.
     pub(super) fn speaks(&mut self, at: usize, is_meant: fn(Role) -> bool) -> Result<bool> {
         if self.kind(at) == Kind::Compaction || !self.projection.may_speak(at, is_meant) {
             return Ok(false);
@@ -130,7 +131,8 @@ impl Outline {
         Ok(self.part(at)?.messages.iter().any(|message| is_meant(message.role)))
     }
 
-    /// Returns whether the model sees nothing of the entry. A compaction counts, seen or not.
+    /// Returns whether the model sees nothing of the entry. This is false for compactions, even if
+    /// the model does not see them.
     pub(super) fn contributes_nothing(&mut self, at: usize) -> Result<bool> {
         let Some(row) = self.row(at) else { return Ok(false) };
         match contributes(self.view().tree(), row) {
@@ -145,8 +147,8 @@ impl Outline {
         Ok(tokens.fold(0, u64::saturating_add))
     }
 
-    /// Reads the messages at the places that are `wanted`, and all system messages: oldest first,
-    /// each with its place and who speaks.
+    /// Reads the messages of the entries at the indices in `wanted`, and all system messages:
+    /// oldest first, each with its index and role.
     pub(super) fn read(
         &mut self,
         wanted: impl Fn(usize) -> bool,
@@ -169,7 +171,7 @@ impl Outline {
     }
 }
 
-/// Returns the role of one of an entry's messages. Roles that the tree knows are not read.
+/// Returns the role of one of an entry's messages. A role that the tree knows is not read again.
 fn role(projection: &Projection, row: Row, place: usize, message: &ContextMessage) -> Role {
     let node = projection.view().tree().node(row);
     match (node.kind(), node.role()) {

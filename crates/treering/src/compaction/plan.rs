@@ -1,4 +1,5 @@
-//! Decides what a compaction summarizes and keeps, and reads as little as that takes.
+//! Decides which part of a context a compaction summarizes and which it keeps, and reads only the
+//! messages that this decision needs.
 
 use super::outline::Outline;
 use super::{CompactionSettings, cut};
@@ -9,18 +10,19 @@ use crate::id::EntryId;
 use crate::tree::Row;
 use std::ops::Range;
 
-/// Whether a context can be compacted.
+/// The result of planning a compaction.
 #[derive(Debug)]
 pub enum Preparation {
-    /// Yes, like this.
+    /// The context can be compacted as planned.
     Ready(Box<CompactionPlan>),
-    /// No: the leaf is a compaction.
+    /// There is nothing to do, because the leaf is a compaction.
     AlreadyCompacted,
-    /// No: there is nothing to summarize.
+    /// There is nothing to summarize.
     TooSmall,
 }
 
-/// The position where a compaction would cut. What it would summarize is read when it is asked for.
+/// A planned compaction: what it summarizes and what it keeps. The messages to summarize are read
+/// only by `CompactionPlan::read`.
 ///
 /// ```
 /// use treering::{Message, Session};
@@ -38,21 +40,21 @@ pub enum Preparation {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CompactionPlan {
-    /// The entry the compaction goes under.
+    /// The leaf, below which the compaction is appended.
     pub leaf: EntryId,
-    /// The first entry that stays in the context as it is.
+    /// The first entry that stays in the context unchanged.
     pub first_kept: EntryId,
-    /// Whether the cut goes through a turn.
+    /// Whether the cut splits a turn.
     pub is_split_turn: bool,
-    /// The estimated size of what is kept as it is.
+    /// The estimated size of the kept part.
     pub tokens_kept: u64,
     /// The settings that the plan was made with.
     pub settings: CompactionSettings,
     pub(super) outline: Outline,
     /// The row of the compaction before this one.
     pub(super) previous: Option<Row>,
-    /// The range that will be summarized, without the beginning of a split turn, which is the next
-    /// field.
+    /// The indices of the entries to summarize, without the beginning of a split turn, which the
+    /// next field has.
     pub(super) history: Range<usize>,
     pub(super) prefix: Range<usize>,
 }
@@ -84,7 +86,7 @@ pub(super) fn plan(
 
     let cut = cut::find(&mut outline, start, settings.keep_recent_tokens)?;
     let Some(first_kept) = outline.row(cut.first_kept) else { return Ok(Preparation::TooSmall) };
-    // System messages are the state of the prompt: the compaction carries them.
+    // System messages describe the state of the prompt, which the compaction keeps.
     if outline.find(start..cut.first_kept, |role| role != Role::System)?.is_none() {
         return Ok(Preparation::TooSmall);
     }

@@ -30,33 +30,35 @@ use crate::time;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Prepared {
-    /// The entry the compaction goes under.
+    /// The leaf, below which the compaction is appended.
     pub leaf: EntryId,
-    /// The first entry that stays in the context as it is.
+    /// The first entry that stays in the context unchanged.
     pub first_kept: EntryId,
     /// The messages that the summary will replace, without the beginning of a split turn.
     pub messages_to_summarize: Vec<ContextMessage>,
-    /// The beginning of a turn whose rest is kept: summarized apart.
+    /// The beginning of a split turn, which gets a summary of its own. The rest of the turn is
+    /// kept.
     pub turn_prefix: Vec<ContextMessage>,
-    /// Whether the cut goes through a turn.
+    /// Whether the cut splits a turn.
     pub is_split_turn: bool,
-    /// The size of the context.
+    /// The size of the context before the compaction.
     pub tokens_before: u64,
-    /// The estimated size of what is kept as it is.
+    /// The estimated size of the kept part.
     pub tokens_kept: u64,
     /// The summary of the compaction before this one.
     pub previous_summary: Option<String>,
-    /// The files that were read and changed, those of the previous summary included.
+    /// The files that were read and changed, including those of the previous summary.
     pub file_ops: FileOps,
-    /// The system messages of the context as one, for the compaction to carry. Its timestamp should
-    /// be the compaction's.
+    /// The system messages of the context, combined into one, which the compaction stores. Its
+    /// timestamp should be that of the compaction.
     pub system_message: Option<Vec<u8>>,
     /// The settings that the plan was made with.
     pub settings: CompactionSettings,
 }
 
 impl CompactionPlan {
-    /// Reads what will be summarized. Takes as long as that is large; the session may go on meanwhile.
+    /// Reads the messages to summarize. This takes time in proportion to their size; the session
+    /// can be used meanwhile.
     pub fn read(mut self) -> Result<Prepared> {
         let counted = estimate::counted(&mut self.outline)?;
         let mut file_ops = FileOps::default();
@@ -114,8 +116,8 @@ impl CompactionPlan {
 }
 
 impl Prepared {
-    /// Returns the compaction, with its summary: files as `details`, and the system messages as
-    /// one.
+    /// Returns the compaction as an entry with this summary, the files as `details`, and the
+    /// combined system message.
     pub fn entry(&self, summary: &str, source: SummarySource<'_>) -> Result<NewEntry> {
         let now = time::now();
         let entry =
@@ -132,8 +134,8 @@ impl Prepared {
         Ok(entry)
     }
 
-    /// Returns how many tokens the compaction frees, if the summary takes none: its own size comes
-    /// off.
+    /// Returns how many tokens the compaction frees at most: the size of the summary has to be
+    /// subtracted.
     pub fn saving(&self) -> u64 {
         let system = self.system_message.as_deref().map_or(0, estimate::estimate_tokens);
         self.tokens_before.saturating_sub(self.tokens_kept).saturating_sub(system)

@@ -1,7 +1,7 @@
-//! The system messages of a context as the one they amount to.
+//! Combines the system messages of a context into one.
 //!
-//! Texts add up, sections are replaced or removed by name, tools are added and removed. A compaction
-//! carries the result, because it stands for the messages that made it.
+//! Texts add up, sections are replaced or removed by name, tools are added and removed. A
+//! compaction stores the result, because it replaces the messages that were combined.
 
 use crate::json::stringify;
 use crate::json::{self, Members};
@@ -54,8 +54,8 @@ pub(super) fn current(messages: &[Vec<u8>]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Returns the text of some content, as the inside of a string literal: nothing is lost, not even
-/// half a surrogate pair.
+/// Returns the text of some content in the escaped form of a string literal, so that nothing is
+/// lost, not even half a surrogate pair.
 fn text(content: &[u8]) -> Vec<u8> {
     if let Some(inner) = json::inside(content) {
         return stringify::plain(inner).into_owned();

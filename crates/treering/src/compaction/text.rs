@@ -1,8 +1,8 @@
 //! Writes requests to summarizers, and turns their answers into stored summaries.
 //!
-//! The conversation is handed over as one text, so that no model takes it for a conversation it
-//! should go on with. Thinking is left out and long results are cut: what was said and done is what
-//! a summary is made of.
+//! The conversation is sent as one text, so that no model takes it for a conversation that it
+//! should continue. Thinking is left out and long tool results are cut, because a summary is about
+//! what was said and done.
 
 use super::prepare::Prepared;
 use crate::context::ContextMessage;
@@ -125,7 +125,7 @@ fn add(message: MessageView<'_>, parts: &mut Vec<String>) {
     }
 }
 
-/// Returns the text of every text block; a string is one.
+/// Returns the text of every text block; content that is a string is one text.
 fn texts(content: &[u8]) -> Vec<String> {
     if let Some(text) = json::string(content) {
         return vec![text.into_owned()];
@@ -139,7 +139,7 @@ fn is_block(block: &[u8], kind: &str) -> bool {
     json::get(block, "type").and_then(json::string).as_deref() == Some(kind)
 }
 
-/// `name(key=json, …)`
+/// Returns a tool call as `name(key=json, …)`.
 fn call(block: &[u8]) -> String {
     let arguments = json::get(block, "arguments").unwrap_or_default();
     let mut places: HashMap<Vec<u8>, usize> = HashMap::new();
@@ -152,7 +152,7 @@ fn call(block: &[u8]) -> String {
             String::from_utf8_lossy(&key),
             String::from_utf8_lossy(&stringify::compact(value))
         );
-        // Of a repeated key the last value counts, in the place of the first.
+        // For a repeated key, the last value counts and is shown at the position of the first.
         match places.get(&key).and_then(|place| shown.get_mut(*place)) {
             Some(slot) => *slot = text,
             None => {
@@ -179,8 +179,8 @@ fn cut(text: String) -> String {
     format!("{shown}\n\n[... {more} more characters truncated]")
 }
 
-/// Returns a request for a summary of `conversation`, as [`conversation_text`] gives it: a first
-/// one, or one that brings `previous` up to date. `focus` are the user's own instructions.
+/// Returns a request for a summary of `conversation`, the result of [`conversation_text`]. With
+/// `previous`, the request is to update that summary. `focus` has the user's instructions.
 pub fn summary_request(conversation: &str, previous: Option<&str>, focus: Option<&str>) -> String {
     let previous = previous.filter(|summary| !summary.is_empty());
     let mut request = conversation_and(conversation, previous);
@@ -190,8 +190,8 @@ pub fn summary_request(conversation: &str, previous: Option<&str>, focus: Option
     with_focus(request, focus)
 }
 
-/// Returns a request for a summary of a branch that is left. `focus` are the user's own
-/// instructions; with `alone` they stand in place of the usual ones.
+/// Returns a request for a summary of an abandoned branch. `focus` has the user's instructions;
+/// with `alone` they replace the usual ones.
 pub fn branch_request(
     conversation: &str,
     previous: Option<&str>,
@@ -249,8 +249,8 @@ impl Prepared {
         Some(prefix_request(&conversation_text(messages), None, focus))
     }
 
-    /// Returns the summary to store, made of the answers to the two requests: history first, then
-    /// the split turn, then the files.
+    /// Returns the summary to store, made of the answers to the two requests: the history first,
+    /// then the split turn, then the files.
     pub fn compose(&self, history: Option<&str>, prefix: Option<&str>) -> String {
         let mut summary = match prefix {
             Some(prefix) => {

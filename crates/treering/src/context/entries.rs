@@ -1,4 +1,5 @@
-//! The entries that a context is made of, whole: for programs that make the messages themselves.
+//! Reads the whole entries that a context is made of, for programs that build the messages
+//! themselves.
 
 use super::{Model, NO_THINKING, each_setting, select};
 use crate::entry::{Entry, Kind};
@@ -11,10 +12,10 @@ use crate::tree::{NONE, Row};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ContextEntries {
-    /// The entries, in the order of the context, also those that contribute no message.
+    /// The entries in the order of the context, including those that contribute no message.
     pub entries: Vec<Entry>,
-    /// The records of where the leaf was moved among these entries and their parents, each with the nearest entry
-    /// above it that is none.
+    /// The `leaf` entries among these entries and their parents, each with its nearest ancestor
+    /// that is not a `leaf` entry.
     pub moves: Vec<(EntryId, Option<EntryId>)>,
     /// The thinking level in force; `None` if it was set before the part of the file that was read.
     pub thinking_level: Option<String>,
@@ -23,8 +24,8 @@ pub struct ContextEntries {
 }
 
 impl ContextEntries {
-    /// Reads the entries that count at `leaf` (`None`: before the first entry). Nothing if the view is only a part of
-    /// a log and the answer depends on the rest.
+    /// Reads the entries that count at `leaf` (`None`: before the first entry). Returns `None` if
+    /// the view is only a part of a log and the result depends on the rest.
     pub(crate) fn read(view: &Snapshot, leaf: Option<Row>) -> Result<Option<Self>> {
         let mut bodies = Bodies::default();
         let Some(leaf) = leaf else {
@@ -45,13 +46,14 @@ impl ContextEntries {
     }
 }
 
-/// Returns the records of where the leaf was moved among some rows and their parents. Nothing if one of the parents was
-/// not read.
+/// Returns the `leaf` entries among some rows and their parents. Returns `None` if one of the
+/// parents was not read.
 fn moves(view: &Snapshot, rows: &[Row]) -> Option<Vec<(EntryId, Option<EntryId>)>> {
     let tree = view.tree();
     let is_move = |row: Row| tree.node(row).kind() == Kind::Leaf;
     let mut moves = Vec::new();
-    // The last record and the entry above it: a long chain of records is walked once.
+    // The last `leaf` entry and the entry above it are remembered, so that a long chain of them is
+    // walked once.
     let mut last = (NONE, NONE);
     for &row in rows {
         if view.is_cut(row) {

@@ -1,9 +1,10 @@
-//! From a path to what the model sees.
+//! Builds the context that the model sees from a path.
 //!
-//! Three steps: *select* the entries that count (the latest compaction, what it keeps, what came
-//! after it), *edit* them as the branch's context edits say, *project* each to messages. The raw
-//! messages are copied byte for byte; only what the rules synthesize is new JSON. No step looks at
-//! an entry that does not count: the cost is that of the context, not of the session.
+//! Three steps: *select* the entries that count (the latest compaction, the entries that it keeps,
+//! and the entries after it), *edit* them as the branch's context edits say, *project* each to
+//! messages. Stored messages are copied byte for byte; only messages that the rules synthesize are
+//! new JSON. No step reads an entry that does not count, so the cost depends on the size of the
+//! context, not of the session.
 
 mod entries;
 mod project;
@@ -27,14 +28,14 @@ use project::{Edit, edits, project};
 use select::{SelectedRows, each_setting, level, select, settings};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// The thinking level where none was ever set.
+/// The thinking level of a path that sets none.
 pub(crate) const NO_THINKING: &str = "off";
 
 /// Returns the thinking level and the model in force at a row.
 pub(crate) fn settings_at(view: &Snapshot, row: Row) -> Result<(String, Option<Model>)> {
     match settings(view, &mut Bodies::few(), row, None)? {
         Ok(settings) => Ok(settings),
-        // Only a part of a log can be incomplete.
+        // Only a view of a part of a log can be incomplete.
         Err(_) => Err(Error::Storage(std::io::ErrorKind::UnexpectedEof.into())),
     }
 }
@@ -49,7 +50,7 @@ impl Snapshot {
     pub(crate) fn projection(self, leaf: Option<Row>) -> Result<Projection> {
         match Projection::plan(self, leaf, None)? {
             Some(projection) => Ok(projection),
-            // Only a part of a log can be incomplete.
+            // Only a view of a part of a log can be incomplete.
             None => Err(Error::Storage(std::io::ErrorKind::UnexpectedEof.into())),
         }
     }
@@ -67,13 +68,14 @@ pub struct Context {
     pub model: Option<Model>,
 }
 
-/// A message of a context, and where it came from.
+/// A message of a context, and the entry it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ContextMessage {
     /// The entry that contributed it.
     pub entry: EntryId,
-    /// The message's JSON. Bytes, because a session may hold what no `String` can.
+    /// The message's JSON. This is not a `String`, because a session may hold lone surrogates,
+    /// which a `String` cannot.
     pub json: Vec<u8>,
 }
 
@@ -97,7 +99,7 @@ impl ContextMessage {
 pub struct Model {
     /// The provider that serves it.
     pub provider: Option<String>,
-    /// Its id.
+    /// The id of the model.
     pub model_id: Option<String>,
 }
 
@@ -107,14 +109,14 @@ impl Model {
         Model { provider: Some(provider.into()), model_id: Some(model_id.into()) }
     }
 
-    /// Returns the model of which a session may leave out the provider or the id.
+    /// Returns a model whose provider or id the session may leave out.
     pub fn from_parts(provider: Option<String>, model_id: Option<String>) -> Self {
         Model { provider, model_id }
     }
 }
 
 impl Context {
-    /// Reads all of a projection.
+    /// Reads all messages of a projection.
     pub fn collect(projection: Projection) -> Result<Self> {
         let (thinking_level, model) = (projection.thinking_level.clone(), projection.model.clone());
         let messages = projection.collect::<Result<_>>()?;
@@ -152,12 +154,12 @@ fn json_end(thinking_level: &str, model: Option<&Model>) -> Vec<u8> {
 }
 
 impl Model {
-    /// `provider/model`, as settings name it; `None` if either is unknown.
+    /// Returns `provider/model`, as settings name it; `None` if either is unknown.
     pub fn full_name(&self) -> Option<String> {
         Some(format!("{}/{}", self.provider.as_deref()?, self.model_id.as_deref()?))
     }
 
-    /// `{"provider":…,"modelId":…}`, without the fields that are not known.
+    /// Returns `{"provider":…,"modelId":…}`, without the fields that are not known.
     pub fn to_json(&self) -> Vec<u8> {
         let mut out = b"{}".to_vec();
         for (key, value) in [("provider", &self.provider), ("modelId", &self.model_id)] {
@@ -169,8 +171,9 @@ impl Model {
     }
 }
 
-/// A context that is read message by message: an iterator over its messages, oldest first, each with
-/// the entry it came from. Memory is that of one message, however large the context.
+/// A context that is read message by message: an iterator over its messages, oldest first, each
+/// with the entry it came from. Only one message at a time is in memory, however large the context
+/// is.
 ///
 /// ```
 /// use treering::{Message, Session};
@@ -194,9 +197,9 @@ pub struct Projection {
     bodies: Bodies,
     /// The number of selected entries that were projected.
     done: usize,
-    /// Selected entries further on that are part of a message handed out already.
+    /// Rows of later selected entries that are already part of a message that was returned.
     joined: HashSet<Row>,
-    /// Messages of the last one that were not handed out yet.
+    /// Messages of the last projected entry that were not returned yet.
     ready: VecDeque<ContextMessage>,
     edited: Vec<EditAt>,
 }
@@ -209,8 +212,8 @@ impl Edits {
         Ok(Edits(edits(view, bodies, rows)?.0))
     }
 
-    /// Returns the messages an entry contributes. Compactions contribute theirs, and summaries
-    /// cannot be taken out.
+    /// Returns the messages that an entry contributes. Compactions contribute their summary, and
+    /// edits cannot remove summaries.
     pub(crate) fn project(
         &self,
         view: &Snapshot,
@@ -231,14 +234,16 @@ impl Edits {
 }
 
 impl Projection {
-    /// Leaves images that stand outside the session file as references, which saves reading them.
+    /// Leaves images that are stored outside the session file as references, which saves reading
+    /// them.
     #[must_use]
     pub fn without_images(self) -> Self {
         Projection { bodies: self.bodies.referencing(), ..self }
     }
 
-    /// Decides what counts at `leaf` (`None`: before the first entry). Nothing if the view is only a
-    /// part of a log and the answer depends on the rest, of which a checkpoint may tell something.
+    /// Selects the entries and settings that count at `leaf` (`None`: before the first entry).
+    /// Returns `None` if the view is only a part of a log and the result depends on the rest,
+    /// unless the checkpoint supplies it.
     pub(crate) fn plan(
         view: Snapshot,
         leaf: Option<Row>,
@@ -271,8 +276,8 @@ impl Projection {
         }))
     }
 
-    /// Returns the entries that count, in the order of the context, also those that contribute no
-    /// message. What else is on the path was compacted away.
+    /// Returns the ids of the entries that count, in the order of the context, including those that
+    /// contribute no message. All other entries of the path were compacted away.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -286,9 +291,9 @@ impl Projection {
         self.selection.rows.iter().map(|&row| self.view.tree().id(row))
     }
 
-    /// Leaves out all but the last `count` of the [selected](Self::selected) entries, without reading
-    /// them: for a look at the end of a long conversation. What an agent wrote piece by piece may then
-    /// begin in the middle.
+    /// Leaves out all but the last `count` of the [selected](Self::selected) entries, without
+    /// reading the others, to show the end of a long conversation. A message that an agent wrote in
+    /// pieces may then begin in the middle.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -306,21 +311,22 @@ impl Projection {
         self
     }
 
-    /// Returns whether a context edit removes an entry or puts something in its place.
+    /// Returns whether a context edit removes or replaces the contribution of an entry.
     pub fn is_edited(&self, id: impl AsRef<str>) -> bool {
         self.edits.contains_key(id.as_ref())
     }
 
-    /// Returns the JSON around a projection's messages in [`Context::to_json`]: the part
-    /// before them, and the part after. Between messages goes a comma.
+    /// Returns the JSON around a projection's messages in [`Context::to_json`]: the part before
+    /// them and the part after them. The caller separates the messages with commas.
     pub fn json_frame(&self) -> (&'static [u8], Vec<u8>) {
         (JSON_START, json_end(&self.thinking_level, self.model.as_ref()))
     }
 }
 
 impl Projection {
-    /// Adds the rows that continue the message just projected: agents that write a message piece by
-    /// piece have several records for it, and results of its calls may stand between them.
+    /// Adds the rows that continue the message that was just projected. An agent that writes a
+    /// message in pieces has several records for it, and results of the message's tool calls may be
+    /// between them.
     fn join_continuations(&mut self) -> Result<()> {
         let Projection { view, bodies, edits, ready, selection, done, joined: joined_rows, .. } =
             self;

@@ -1,5 +1,5 @@
-//! Turns an entry into messages: its message as it stands, or one made of its fields, as the
-//! branch's context edits say.
+//! Turns an entry into messages: its stored message, or one made of its fields, changed by the
+//! context edits of the branch.
 
 use super::{ContextMessage, EditAt};
 use crate::entry::{Kind, Role};
@@ -43,7 +43,7 @@ pub(super) enum Edit {
     Replace(Vec<u8>),
 }
 
-/// Returns whether entries like this one are in contexts.
+/// Returns whether entries of this kind contribute to contexts.
 pub(crate) fn contributes(tree: &Tree, row: Row) -> bool {
     let kind = tree.node(row).kind();
     matches!(kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary)
@@ -105,15 +105,16 @@ pub(super) fn project(
             let (summary, tokens) = (json::get(&body, "summary"), json::get(&body, "tokensBefore"));
             let fields = [("summary", summary), ("tokensBefore", tokens)];
             push(synthesized("compactionSummary", &fields, &node));
-            // Some agents record with a compaction what the model sees after the summary.
+            // Some agents store the messages that the model sees after the summary in the
+            // compaction itself.
             more.into_iter().for_each(push);
         }
     }
     Ok(())
 }
 
-/// Returns the message of a message entry, in one pass over its bytes: nothing if the entry is not
-/// whole. Content that is missing or `null` becomes the empty content of its role.
+/// Returns the message of a message entry, in one pass over its bytes; `None` if the entry is
+/// incomplete. Content that is missing or `null` becomes the empty content of its role.
 fn message(body: &[u8]) -> Option<Vec<u8>> {
     let mut found = None;
     let mut members = Members::new(body, json::skip_space(body, 0));
@@ -170,7 +171,7 @@ fn custom_message(body: &[u8], node: &Node) -> Vec<u8> {
     synthesized("custom", &fields, node)
 }
 
-/// Returns a message made of an entry's fields; those it lacks are left out.
+/// Returns a message made of an entry's fields; missing fields are left out.
 fn synthesized(role: &str, fields: &[(&str, Option<&[u8]>)], node: &Node) -> Vec<u8> {
     let mut out = b"{\"role\":".to_vec();
     json::write_string(&mut out, role);
@@ -187,7 +188,8 @@ fn synthesized(role: &str, fields: &[(&str, Option<&[u8]>)], node: &Node) -> Vec
     out
 }
 
-/// Returns a message with its content replaced, where its role has content that can be.
+/// Returns a message with its content replaced, if messages of its role have content that can be
+/// replaced.
 pub(crate) fn edited(message: Vec<u8>, content: &[u8]) -> Vec<u8> {
     let role = json::get(&message, "role").and_then(json::string);
     match role.as_deref().map(Role::of) {
@@ -202,8 +204,8 @@ pub(crate) fn edited(message: Vec<u8>, content: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Returns a message continued by another part of it: the blocks of both, and what the later part
-/// says about the whole (its usage is complete).
+/// Returns a message with another piece of it appended: the blocks of both, and the metadata of the
+/// later piece (whose usage is complete).
 pub(crate) fn joined(whole: &[u8], part: &[u8]) -> Vec<u8> {
     let blocks = |message| json::get(message, "content").map(json::elements).unwrap_or_default();
     let content: Vec<&[u8]> = blocks(whole).into_iter().chain(blocks(part)).collect();

@@ -1,6 +1,6 @@
-//! Selects the entries that count (the latest compaction, what it keeps, what came after it) and
-//! what the whole path says about the settings. A tree that is only the end of a log may not know:
-//! then more of it is read.
+//! Selects the entries of a context (the latest compaction, the entries that it keeps, and the
+//! entries after it) and the settings of the whole path. If the tree is only the end of a log, the
+//! result may be unknown until more of the log is read.
 
 use super::{Model, NO_THINKING};
 use crate::entry::{Kind, Role};
@@ -12,19 +12,19 @@ use crate::tree::{NONE, Node, Row};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The tree at hand is only the end of a log, and the answer lies further up.
+/// The tree is only the end of a log, and the result depends on earlier entries.
 pub(super) struct Incomplete;
 
-/// Either an answer, or the news that more of the log is needed.
+/// A result, or `Incomplete` if more of the log is needed.
 pub(super) type Known<T> = std::result::Result<T, Incomplete>;
 
 /// The entries that count, in the order of the context.
 #[derive(Debug, Default)]
 pub(super) struct SelectedRows {
     pub rows: Vec<Row>,
-    /// The first of them is a compaction that stands for what came before.
+    /// Whether the first of the rows is a compaction, which replaces the entries before it.
     pub compacted: bool,
-    /// The number of them that are that compaction and what it keeps.
+    /// The number of rows that are that compaction and the entries it keeps.
     pub old: usize,
 }
 
@@ -62,7 +62,8 @@ pub(super) fn select(
     }
     rows.push(compaction);
     let old = rows.len() - after;
-    // So far: after the compaction, then kept, then the compaction; all newest first.
+    // The rows are newest first here: the entries after the compaction, the kept ones, the
+    // compaction.
     rows.reverse();
     Ok(Ok(SelectedRows { rows, compacted: true, old }))
 }
@@ -81,7 +82,7 @@ fn kept(view: &Snapshot, compaction: Row, first: Row, rows: &mut Vec<Row>) -> Ke
         if tree.is_plain() && row < first {
             return Kept::None;
         }
-        // The compaction's own system message stands for those it compacted.
+        // The compaction's own system message replaces those that it compacted.
         if node.role() != Some(Role::System) {
             rows.push(row);
         }
@@ -95,7 +96,8 @@ fn kept(view: &Snapshot, compaction: Row, first: Row, rows: &mut Vec<Row>) -> Ke
     Kept::None
 }
 
-/// Returns the nearest compaction at or above `leaf` that can be read, and what it keeps from.
+/// Returns the nearest compaction at or above `leaf` that can be read, and the first row that it
+/// keeps.
 fn latest_compaction(
     view: &Snapshot,
     bodies: &mut Bodies,
@@ -138,8 +140,8 @@ pub(super) fn level(view: &Snapshot, bodies: &mut Bodies, leaf: Row) -> Result<O
     Ok(None)
 }
 
-/// Thinking level and model: the latest on the whole path, whatever was compacted. A checkpoint of a log that is not
-/// read as a whole tells the level above it.
+/// Returns the thinking level and the model: the latest on the whole path, compacted entries
+/// included. If the log was not read as a whole, its checkpoint has the level of the unread part.
 pub(super) fn settings(
     view: &Snapshot,
     bodies: &mut Bodies,
@@ -150,7 +152,7 @@ pub(super) fn settings(
     Ok(level.and_then(|level| Ok((level, model?))))
 }
 
-/// Returns the same, each for itself: the end of a log mostly names the model and seldom the level.
+/// Returns both settings separately: the end of a log mostly names the model and seldom the level.
 pub(super) fn each_setting(
     view: &Snapshot,
     bodies: &mut Bodies,
@@ -184,7 +186,8 @@ pub(super) fn each_setting(
 fn named_by(view: &Snapshot, bodies: &mut Bodies, row: Row) -> Result<Option<Model>> {
     let kind = view.tree().node(row).kind();
     let named = bodies.whole(view, row)?.and_then(|body| model(kind, &body));
-    // Some agents' messages do not say who wrote them; pi's always do, and then it counts.
+    // Messages of some agents do not name their model. A message of pi always does, so its model
+    // counts.
     let counts = |model: &Model| {
         let is_unnamed = model.provider.is_none() && model.model_id.is_none();
         !is_unnamed || view.facts().is_native(Kind::Message)
@@ -192,8 +195,8 @@ fn named_by(view: &Snapshot, bodies: &mut Bodies, row: Row) -> Result<Option<Mod
     Ok(named.filter(counts))
 }
 
-/// The models in force at many rows of one tree. In a session whose messages do not name their models,
-/// every look would lead up to the root; what one of them found, the others need not look for again.
+/// The models in force at many rows of one tree. In a session whose messages do not name their
+/// models, every search would go up to the root, so the results of earlier searches are kept.
 #[derive(Debug, Default)]
 pub(crate) struct ModelCache {
     found: HashMap<Row, Option<Arc<Model>>>,

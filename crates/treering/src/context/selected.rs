@@ -2,8 +2,8 @@
 //! contributed.
 //!
 //! The contribution of an entry does not depend on the entries read before it, so they can be read
-//! in any order, and only those that are asked for are read. The one exception are agents
-//! that write a message piece by piece: there the pieces belong to the entry that begins it.
+//! in any order, and only those that are asked for are read. The one exception are agents that
+//! write a message in several pieces: all pieces belong to the entry that begins the message.
 
 use super::{ContextMessage, Edit, Projection, contributes};
 use crate::entry::{Kind, Role};
@@ -17,21 +17,21 @@ use crate::tree::{Node, Row};
 pub(crate) struct Selected {
     pub row: Row,
     pub messages: Vec<ContextMessage>,
-    /// It has a message, which a context edit took out.
+    /// Whether a context edit removed the message of this entry.
     pub is_omitted: bool,
 }
 
 /// A context edit among the selected entries.
 #[derive(Debug)]
 pub(crate) struct EditAt {
-    /// Its place among them.
+    /// The index of the edit among the selected entries.
     pub at: usize,
     pub target: String,
     pub removes: bool,
 }
 
 impl Projection {
-    /// Returns the next of them.
+    /// Returns the next selected entry.
     pub(crate) fn next_selected(&mut self) -> Result<Option<Selected>> {
         let Some(&row) = self.selection.rows.get(self.done) else { return Ok(None) };
         self.step()?;
@@ -55,7 +55,7 @@ impl Projection {
         })
     }
 
-    /// Passes over the next one.
+    /// Skips the next selected entry.
     pub(crate) fn skip_selected(&mut self) {
         if let Some(row) = self.selection.rows.get(self.done) {
             self.joined.remove(row);
@@ -63,8 +63,8 @@ impl Projection {
         }
     }
 
-    /// Makes the entry at this place the next one. Where messages are [in pieces](Self::has_pieces)
-    /// only the first place will do.
+    /// Makes the entry at this index the next one. Where messages are [in
+    /// pieces](Self::has_pieces), only index 0 is allowed.
     pub(crate) fn go_to(&mut self, at: usize) {
         self.joined.clear();
         self.ready.clear();
@@ -77,22 +77,23 @@ impl Projection {
         self.selection.rows.iter().any(|&row| tree.node(row).has(Node::CONTINUED))
     }
 
-    /// Returns the row at this place.
+    /// Returns the row of the selected entry at this index.
     pub(crate) fn row_at(&self, at: usize) -> Option<Row> {
         self.selection.rows.get(at).copied()
     }
 
-    /// Returns how many there are.
+    /// Returns the number of selected entries.
     pub(crate) fn number_selected(&self) -> usize {
         self.selection.rows.len()
     }
 
-    /// Returns how many of them are the compaction they begin with and what it keeps.
+    /// Returns how many of the selected entries are the first compaction and the entries that it
+    /// keeps.
     pub(crate) fn number_old(&self) -> usize {
         self.selection.old
     }
 
-    /// Returns the edits among them.
+    /// Returns the context edits among the selected entries.
     pub(crate) fn edits(&self) -> &[EditAt] {
         &self.edited
     }
@@ -101,8 +102,8 @@ impl Projection {
         &self.view
     }
 
-    /// Returns whether a message of the entry at this place may have such a role, as far as can be
-    /// told without reading it.
+    /// Returns whether a message of the entry at this index may have such a role, as far as this is
+    /// known without reading the entry.
     pub(crate) fn may_speak(&self, at: usize, is_meant: impl Fn(Role) -> bool) -> bool {
         let Some(row) = self.row_at(at) else { return false };
         let node = self.view.tree().node(row);
@@ -112,7 +113,7 @@ impl Projection {
         match (node.kind(), node.role()) {
             (Kind::CustomMessage, _) => is_meant(Role::Custom),
             (Kind::BranchSummary, _) => is_meant(Role::BranchSummary),
-            // Records of other agents may hold further messages.
+            // A record of another agent may hold further messages.
             (kind, Some(role)) if self.view.facts().is_native(kind) => is_meant(role),
             _ => true,
         }

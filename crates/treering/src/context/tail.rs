@@ -1,13 +1,14 @@
 //! Reads the active context from the end of a log.
 //!
-//! Entries at the end decide: the last line of an id wins, the last entry is the leaf, a parent
-//! mostly stands just before its child. So a tree made of the last lines alone gives the right
-//! context, provided that nothing it depends on lies further up. Whether that is so can be told: a
-//! walk that runs into an entry whose parent is not among those lines has to look further. The
-//! window then grows, and at some size reading everything is cheaper.
+//! The entries at the end decide: the last line of an id wins, the last entry is the leaf, and a
+//! parent is mostly just before its child. A tree made of the last lines alone therefore gives the
+//! right context, unless the context depends on an earlier line. This case is detected: a walk
+//! reaches an entry whose parent is not among those lines. The window then grows, and beyond some
+//! size everything is read instead.
 //!
-//! The thinking level is mostly set at the start of a session and nowhere else. Where the storage keeps
-//! [checkpoints](Checkpoint), the writer of the last append has noted the level that holds above it.
+//! The thinking level is mostly set at the start of a session and nowhere else. Where the storage
+//! keeps [checkpoints](Checkpoint), the writer of the last append has stored the level in force at
+//! that point.
 
 use super::{Projection, each_setting, select};
 use crate::error::{Error, Result};
@@ -19,20 +20,21 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The window to begin with, and how it grows.
+/// The initial size of the window, in bytes.
 const FIRST: u64 = 512 * 1024;
 const GROWTH: u64 = 4;
-/// Beyond this, or beyond half the file, everything is read instead.
+/// The largest window. If it, or half the file, is not enough, the whole file is read.
 const LAST: u64 = 32 * 1024 * 1024;
 
-/// Returns the context at the active leaf, if the end of the log tells it.
+/// Returns the context at the active leaf, if the end of the log suffices for it.
 pub(crate) fn projection(journal: &Arc<dyn Journal>, path: &Path) -> Result<Option<Projection>> {
     let length = journal.len().map_err(Error::Storage)?;
     let checkpoint = journal.checkpoint(length);
     first_known(journal, path, length, |loaded| at_leaf(&loaded, journal, checkpoint.as_ref()))
 }
 
-/// Reads larger and larger parts of the end of a log of this length, until one of them gives an answer.
+/// Reads larger and larger parts of the end of a log of this length, until `answer` returns a
+/// result for one of them.
 pub(crate) fn first_known<T>(
     journal: &Arc<dyn Journal>,
     path: &Path,
@@ -40,7 +42,8 @@ pub(crate) fn first_known<T>(
     mut answer: impl FnMut(Loaded) -> Result<Option<T>>,
 ) -> Result<Option<T>> {
     let Ok(Some(header)) = Loaded::read_header(&**journal, length) else { return Ok(None) };
-    // Older shapes number their entries from the start, and some agents' links need all records.
+    // Older formats number their entries from the start, and the links of some agents need all
+    // records.
     if header.shape != Some(Shape::Tree) || header.codec().linker().is_some() {
         return Ok(None);
     }
@@ -51,7 +54,7 @@ pub(crate) fn first_known<T>(
             match header.clone().read_suffix(&**journal, start, length) {
                 Ok(loaded) => {
                     let loaded = loaded.at(path);
-                    // An id derived from its line's number needs the number.
+                    // An id that is derived from its line number needs the number.
                     let is_derived = loaded.tree.nodes().any(|node| node.has(Node::DERIVED));
                     if !is_derived && let Some(found) = answer(loaded)? {
                         return Ok(Some(found));
@@ -76,7 +79,8 @@ fn at_leaf(
     Projection::plan(view, leaf, checkpoint)
 }
 
-/// Returns whether a part of a log tells which entries count at a row, and the model there.
+/// Returns whether a part of a log is enough to know the entries that count at a row, and the model
+/// there.
 pub(crate) fn is_known_at(view: &Snapshot, leaf: Option<Row>) -> Result<bool> {
     let Some(leaf) = leaf else { return Ok(true) };
     let mut bodies = Bodies::default();

@@ -1,11 +1,11 @@
 //! Converts a session of one agent to a session of another.
 //!
 //! [`Session::plan_conversion`] says what a conversion would do, [`ConversionPlan::apply`] does it;
-//! [`convert`] does both at once. Every entry is brought into treering's shape and from there into the
-//! target's (`plan` says which entry stands where, [`write`] writes them). The report says per kind what was carried exactly, what
-//! had to be adapted, and what was left out and why. Nothing is claimed that was not checked: the
-//! result is read again by the target's rules, and must give the same contexts (`verify`) before it
-//! gets its name.
+//! [`convert`] does both at once. Every entry is converted to treering's format and from there to
+//! the target's (`plan` decides the order and the parents, [`write`] writes the entries). The
+//! report says for each kind of entry what was kept exactly, what had to be adapted, and what was
+//! left out and why. The result is read again by the target's rules, and must have the same
+//! contexts (`verify`) before its file gets its name.
 
 mod plan;
 mod report;
@@ -24,7 +24,7 @@ use crate::session::Session;
 use std::io;
 use std::path::Path;
 
-/// Extent of a session that is converted or forked.
+/// The part of a session that is converted or forked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// The path to one entry.
@@ -37,7 +37,7 @@ pub(crate) enum Extent {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ConvertOptions {
-    /// Only the path to this position, instead of the whole tree.
+    /// Converts only the path to this position, instead of the whole tree.
     pub path_to: Option<Position>,
 }
 
@@ -54,7 +54,7 @@ impl ConvertOptions {
     }
 }
 
-/// Writes the session at `source` to the new file `target`, in another agent's way of writing.
+/// Writes the session at `source` to the new file `target`, in the format of another agent.
 ///
 /// ```
 /// use treering::{Dialect, Message, Session};
@@ -92,7 +92,7 @@ pub fn convert_session(
     write_new(target, &session.conversion(dialect, options)?)
 }
 
-/// A planned conversion: what would become of every kind of entry. Nothing is written until it is
+/// A planned conversion, with its outcome for every kind of entry. Nothing is written until it is
 /// [applied](ConversionPlan::apply).
 ///
 /// ```
@@ -132,7 +132,7 @@ impl ConversionPlan<'_> {
         self.conversion.dialects().1
     }
 
-    /// Returns what would become of each kind of entry.
+    /// Returns the outcome of the conversion for each kind of entry.
     pub fn outcomes(&self) -> &Outcomes {
         &self.outcomes
     }
@@ -175,7 +175,7 @@ impl Session {
     }
 }
 
-/// Writes a conversion to a new file, which gets its name after it was proven.
+/// Writes a conversion to a new file, which gets its name once its content was verified.
 pub(crate) fn write_new(target: &Path, conversion: &Conversion<'_>) -> Result<ConversionReport> {
     let new = NewFile::beside(target).map_err(Error::io(target, "write"))?;
     let mut out = io::BufWriter::with_capacity(1 << 20, new);
@@ -189,7 +189,7 @@ pub(crate) fn write_new(target: &Path, conversion: &Conversion<'_>) -> Result<Co
     Ok(ConversionReport { from, to, outcomes, verified, ends })
 }
 
-/// Whether there can be a result, before anything is read.
+/// Fails if there can be no result, before anything is read.
 fn check(target: &Path, dialect: Dialect) -> Result<()> {
     if fs::exists(target) {
         return Err(Error::AlreadyExists(target.to_owned()));

@@ -1,4 +1,4 @@
-//! Decides where each entry of the source stands in the result.
+//! Decides which entries the result has, and the parent of each.
 
 use crate::context::{self, Model, NO_THINKING, contributes};
 use crate::dialect::facts::{LeafParent, ResetForm};
@@ -13,29 +13,31 @@ use std::collections::{HashMap, HashSet};
 /// The reason why a row is not written as an entry of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dropped {
-    /// The header: the target has its own.
+    /// The row is the header; the target has its own.
     Header,
     Damaged,
-    /// A part of the message of another row.
+    /// The row is a piece of the message of another row.
     Joined(Row),
-    /// A reset whose summary is written as a compaction that keeps nothing, and so resets as well.
+    /// The row is a reset. Its summary is written as a compaction that keeps nothing, which has the
+    /// same effect.
     Summarized,
 }
 
-/// The place of every entry in the result: the rows to write, and what stands for those that are not.
+/// The position of every entry in the result: the rows to write, and the replacements of those that
+/// are not written.
 #[derive(Debug)]
 pub(super) struct Placement {
     pub rows: Vec<Row>,
     dropped: HashMap<Row, Dropped>,
-    /// The further parts of a message.
+    /// The later pieces of a message, by the row of the first.
     parts: HashMap<Row, Vec<Row>>,
-    /// Number of entries that follow a row's own.
+    /// The number of additional entries that a row is written as.
     more: HashMap<Row, usize>,
-    /// Messages that sum up what stood before a reset, written as compactions.
+    /// Messages that summarize the entries before a reset, and are written as compactions.
     summaries: HashSet<Row>,
-    /// Resets that are written as roots, and the settings in force there.
+    /// Resets that are written as new roots, with the settings in force there.
     roots: HashMap<Row, Vec<NewEntry>>,
-    /// Whether entries after a `leaf` entry hang on what it points to.
+    /// Whether the parent of an entry after a `leaf` entry is the target of that `leaf` entry.
     skips_leaves: bool,
 }
 
@@ -79,16 +81,17 @@ impl Placement {
                 Some(_) => {}
             }
         }
-        // These two have resets of their own.
+        // The other targets have resets of their own.
         if target.facts().reset == ResetForm::Root {
             plan.place_resets(view, leaf)?;
         }
         Ok(plan)
     }
 
-    /// Decides what becomes of resets in a dialect that has none. A compaction says the same if all that
-    /// follows the reset begins with a summary of what was before. Otherwise what follows must not hang
-    /// on what was before: it gets a root of its own.
+    /// Decides how resets are written in a dialect that has none. If every branch below the reset
+    /// begins with a summary of the entries before it, a compaction has the same effect. Otherwise
+    /// the entries below the reset must not be linked to those before it, so they get a root of
+    /// their own.
     fn place_resets(&mut self, view: &Snapshot, leaf: Option<Row>) -> Result<()> {
         let tree = view.tree();
         let mut is_written = vec![false; tree.row_count()];
@@ -104,7 +107,7 @@ impl Placement {
                 let children = tree.children_index().of(row).iter().copied();
                 let children: Vec<Row> =
                     children.filter(|&child| is_written[child.index()]).collect();
-                // Here the context is empty.
+                // The context is empty at this entry.
                 let is_end = children.is_empty() && tree.node(row).kind() != Kind::Leaf;
                 summarized &= !is_end && leaf != Some(row);
                 for child in children {
@@ -142,8 +145,8 @@ impl Placement {
         self.summaries.contains(&row)
     }
 
-    /// Returns the entries that say again which settings are in force at a reset that is written as a
-    /// root; `None` for any other row.
+    /// Returns the entries that restate the settings in force at a reset that is written as a root;
+    /// `None` for any other row.
     pub(super) fn root_settings(&self, row: Row) -> Option<&[NewEntry]> {
         self.roots.get(&row).map(Vec::as_slice)
     }
@@ -156,7 +159,7 @@ impl Placement {
         self.parts.get(&row).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns whether no message on the path to a row has parts elsewhere.
+    /// Returns whether every message on the path to a row is in a single piece.
     pub(super) fn has_whole_messages(&self, tree: &Tree, row: Row) -> bool {
         if self.parts.is_empty() {
             return true;
@@ -165,8 +168,8 @@ impl Placement {
         path.iter().all(|row| self.parts(*row).iter().all(|part| path.contains(part)))
     }
 
-    /// Returns the rows at which a branch of the result ends. Leaf entries are bookkeeping: a row with
-    /// nothing else below it is an end.
+    /// Returns the rows at which a branch of the result ends. `leaf` entries do not count: a row
+    /// with nothing else below it is an end.
     pub(super) fn ends<'a>(&'a self, tree: &'a Tree) -> impl Iterator<Item = Row> + 'a {
         let mut is_written = vec![false; tree.row_count()];
         for &row in &self.rows {
@@ -179,7 +182,8 @@ impl Placement {
         })
     }
 
-    /// Returns the id of the last entry that a row is written as: what its children hang on.
+    /// Returns the id of the last entry that a row is written as, which is the parent of the row's
+    /// children.
     pub(super) fn end(&self, tree: &Tree, row: Row) -> String {
         match self.more.get(&row) {
             Some(&more) => extra_id(tree.id_text(row), more),
@@ -187,10 +191,12 @@ impl Placement {
         }
     }
 
-    /// Returns the parent of a row's children: the nearest row at or above it that is written.
+    /// Returns the id of the nearest row at or above this one that is written: the parent of the
+    /// row's children.
     pub(super) fn stand_in(&self, tree: &Tree, row: Row) -> Option<String> {
         let mut at = row;
-        // Every step goes up, or from a leaf entry to its target: the number of rows bounds them.
+        // Every step goes up, or from a `leaf` entry to its target, so there are at most as many
+        // steps as rows.
         for _ in 0..=tree.row_count() {
             if at == NONE {
                 return None;
@@ -209,7 +215,7 @@ impl Placement {
         None
     }
 
-    /// Returns the id that takes the place of one that another entry names.
+    /// Returns the id that replaces an id to which another entry refers.
     pub(super) fn reference(&self, tree: &Tree, id: &str) -> String {
         let row = tree.row(id);
         match row.and_then(|row| self.dropped.get(&row)) {
@@ -222,7 +228,7 @@ impl Placement {
         }
     }
 
-    /// Returns the first row in the file that is below a row and written.
+    /// Returns the first row in file order that is written and below a row.
     fn next_below(&self, tree: &Tree, row: Row) -> Option<Row> {
         let is_written = |at: &Row| !self.dropped.contains_key(at);
         let children = tree.children_index().of(row).iter().copied();
@@ -250,7 +256,7 @@ fn settings_at(view: &Snapshot, row: Row) -> Result<Vec<NewEntry>> {
     Ok(entries)
 }
 
-/// Returns the part with which the message of a row begins.
+/// Returns the row of the first piece of a row's message.
 fn first_part(tree: &Tree, row: Row) -> Option<Row> {
     let is_first = |&row: &Row| {
         tree.node(row).role() == Some(Role::Assistant) && !tree.node(row).has(Node::CONTINUED)
@@ -258,17 +264,17 @@ fn first_part(tree: &Tree, row: Row) -> Option<Row> {
     tree.ancestors(row).skip(1).find(is_first)
 }
 
-/// Returns the number of messages in a record besides its first.
+/// Returns the number of messages in a record after the first one.
 fn more(codec: &dyn Codec, record: &[u8]) -> usize {
     if codec.facts().is_native(Kind::Message) { 0 } else { codec.decode(record).more.len() }
 }
 
-/// Returns the id of the `number`-th further entry that one is written as, counted from 1.
+/// Returns the id of the `number`-th additional entry of an entry, counted from 1.
 pub(super) fn extra_id(id: &str, number: usize) -> String {
     format!("{id}.{number}")
 }
 
-/// Fields with the ids in them replaced where they must be.
+/// Returns an entry in which ids that have changed are replaced.
 pub(super) fn with_references(plan: &Placement, tree: &Tree, mut entry: NewEntry) -> NewEntry {
     if matches!(entry.kind(), Kind::Message | Kind::Custom | Kind::Other) {
         return entry;
@@ -279,7 +285,7 @@ pub(super) fn with_references(plan: &Placement, tree: &Tree, mut entry: NewEntry
         let Some(literal) = json::get(&object, key) else { continue };
         let id = match json::string(literal) {
             Some(id) => id.into_owned(),
-            // Ids that were numbers are texts from here on.
+            // An id that was a number is a text in the result.
             None => String::from_utf8_lossy(literal).into_owned(),
         };
         if id.is_empty() || !tree.contains(&id) {

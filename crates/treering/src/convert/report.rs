@@ -14,8 +14,8 @@ pub struct ConversionReport {
     pub to: Dialect,
     /// The outcome for each kind of entry.
     pub outcomes: Outcomes,
-    /// The number of contexts that were read again and compared: at the active leaf and at ends of
-    /// branches. All of them are the same.
+    /// The number of contexts that were read again and compared: at the active leaf and at the ends
+    /// of branches. All of them were equal.
     pub verified: usize,
     /// The number of ends of branches, the active leaf among them.
     pub ends: usize,
@@ -47,7 +47,7 @@ impl Outcomes {
         }
     }
 
-    /// Returns every kind of thing, what became of it, and how many there were.
+    /// Returns every kind of entry with its outcome and the number of entries.
     pub fn items(&self) -> Vec<(&str, Outcome, usize)> {
         let mut all = Vec::new();
         for (kind, kinds) in &self.items {
@@ -64,7 +64,7 @@ impl Outcomes {
         all
     }
 
-    /// Returns the number of entries that were carried exactly.
+    /// Returns the number of entries that were kept exactly.
     pub fn carried(&self) -> usize {
         self.items.values().map(|kinds| kinds.carried).sum()
     }

@@ -14,14 +14,14 @@ use crate::snapshot::Snapshot;
 use crate::tree::Row;
 use std::collections::HashSet;
 
-/// The fewest ends of branches that are compared, however long their paths are.
+/// The least number of branch ends that are compared, however long their paths are.
 const FEWEST: usize = 64;
 
 /// The number of entries on all compared paths after which no further end is compared: contexts share
 /// most of their entries, so the ends of a large tree would take quadratic time.
 const ENOUGH: usize = 1 << 20;
 
-/// The contexts that were compared, and those that there are.
+/// The number of contexts that were compared, and the number of all contexts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Verified {
     pub compared: usize,
@@ -39,9 +39,9 @@ pub(super) struct Proof<'a> {
 }
 
 impl Proof<'_> {
-    /// Compares what the model sees in the source and in the result: at the active leaf, and at the end of
-    /// every branch, the newest first. Where the target writes whole sessions, `records` says where the
-    /// entries are, and branches that its format cannot hold are passed over.
+    /// Compares the contexts of the source and of the result: at the active leaf, and at the end of
+    /// every branch, the newest first. Where the target writes whole sessions, `records` says where
+    /// the entries are, and branches that its format cannot hold are skipped.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl Proof<'_> {
     pub(super) fn contexts(&self, result: &Session, records: Option<&Records>) -> Result<Verified> {
         let Proof { source, plan, view, leaf, dialect } = *self;
         let tree = view.tree();
-        // Before the first message, some dialects cannot be told from another.
+        // Before the first message, some dialects cannot be distinguished.
         let is_untold = dialect.facts().reads_as == Some(result.dialect())
             && !plan.rows.iter().any(|&row| tree.node(row).kind() == Kind::Message);
         if result.dialect() != dialect && !is_untold {
@@ -72,7 +72,7 @@ impl Proof<'_> {
             if walked > ENOUGH && verified.compared > FEWEST {
                 break;
             }
-            // A message that goes on elsewhere is one message in the result.
+            // A message in several pieces is one message in the result.
             if !plan.has_whole_messages(tree, row) {
                 continue;
             }
@@ -94,16 +94,16 @@ impl Proof<'_> {
         Ok(verified)
     }
 
-    /// Returns the context edits on the path to a row. A format without edits has the messages as the active
-    /// path's left them.
+    /// Returns the context edits on the path to a row. In a format without edits, the messages are
+    /// as the edits on the active path left them.
     fn edits(&self, at: Option<Row>) -> Vec<Row> {
         let tree = self.view.tree();
         let path = at.into_iter().flat_map(|at| tree.ancestors(at));
         path.filter(|&row| tree.node(row).kind() == Kind::ContextEdit).collect()
     }
 
-    /// Compares two contexts. Returns false if the result has further results of tools: formats that sessions
-    /// are exported to have those of all branches that ended with one.
+    /// Compares two contexts. Returns false if the result has additional tool results: an exported
+    /// session has the results of all branches that ended with one.
     fn compare(&self, at: Option<Row>, after: &Snapshot, result_at: Option<Row>) -> Result<bool> {
         let before = self.view;
         let (theirs, ours) = (before.clone().projection(at)?, after.clone().projection(result_at)?);
@@ -124,13 +124,13 @@ impl Proof<'_> {
 
 /// A difference between two contexts.
 enum Difference {
-    /// The result has results of tools that the source does not have, and is the same without them.
+    /// The result has tool results that the source does not have, and is equal without them.
     MoreResults,
     Message(String),
 }
 
-/// Returns whether the name came through. A slot of fixed length cuts a long name, and some dialects
-/// never forget one.
+/// Returns whether the name was kept. A title slot of fixed length cuts a long name, and in some
+/// dialects a name cannot be removed.
 fn is_same_name(theirs: Option<String>, ours: Option<String>, dialect: Dialect) -> bool {
     let facts = dialect.facts();
     match (&theirs, &ours) {
@@ -146,7 +146,7 @@ fn differs(what: String) -> Error {
     Error::Unfaithful(what)
 }
 
-/// Describes what is not the same about two contexts, read message by message.
+/// Describes the first difference between two contexts, which are read message by message.
 fn difference(mut theirs: Projection, mut ours: Projection) -> Result<Option<String>> {
     if theirs.thinking_level != ours.thinking_level {
         return Ok(Some("the thinking level is another one".into()));
@@ -170,7 +170,7 @@ fn difference(mut theirs: Projection, mut ours: Projection) -> Result<Option<Str
     Ok(None)
 }
 
-/// Returns the same for formats that hold less: what was said, and by whom.
+/// Describes the first difference for formats that hold less: only roles and texts are compared.
 fn spoken_difference(theirs: Projection, ours: Projection) -> Result<Option<Difference>> {
     let (theirs, mut ours) = (said(&Context::collect(theirs)?), said(&Context::collect(ours)?));
     let count = ours.len();
@@ -186,7 +186,8 @@ fn spoken_difference(theirs: Projection, ours: Projection) -> Result<Option<Diff
     })
 }
 
-/// Returns whether a message came through. Where it does not name its model, the result may.
+/// Returns whether a message was kept. If the source's message does not name its model, the
+/// result's may.
 fn is_same_message(before: &[u8], after: &[u8]) -> bool {
     let names = |json| json::get(json, "provider").is_some() || json::get(json, "model").is_some();
     // An entry without a valid time gets that of the one before it.
@@ -208,7 +209,7 @@ fn said(context: &Context) -> Vec<Said> {
     let mut all = Vec::new();
     for message in context.to_llm(Pairing::Raw).messages {
         let view = MessageView::new(&message.json);
-        // Such a format keeps no system prompt, and what a developer says to the model is part of it.
+        // Such a format has no system prompt, which developer messages are a part of.
         if matches!(view.role(), Role::System | Role::Other) {
             continue;
         }
@@ -226,7 +227,7 @@ fn said(context: &Context) -> Vec<Said> {
     all
 }
 
-/// Joins consecutive messages of the user: providers do so anyway.
+/// Joins consecutive user messages, as providers do.
 fn joined(all: Vec<Said>) -> Vec<Said> {
     let mut joined: Vec<Said> = Vec::new();
     for (role, parts) in all {

@@ -1,4 +1,4 @@
-//! Writes the entries of a plan, and makes the result stand where the source stood.
+//! Writes the entries of a conversion, and moves the leaf of the result to where the source's was.
 
 use super::Extent;
 use super::plan::{Dropped, Placement, extra_id, with_references};
@@ -21,7 +21,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
-/// A conversion: what is written, and what it is written as.
+/// A conversion: the entries to write, and the dialect to write them in.
 #[derive(Debug)]
 pub(crate) struct Conversion<'a> {
     source: &'a Session,
@@ -36,7 +36,7 @@ pub(crate) struct Conversion<'a> {
 }
 
 impl<'a> Conversion<'a> {
-    /// Plans the conversion of an extent of `source`, which stands at `leaf`, to `dialect`.
+    /// Plans the conversion of an extent of `source`, whose leaf is `leaf`, to `dialect`.
     pub(crate) fn new(
         source: &'a Session,
         extent: Extent,
@@ -62,7 +62,7 @@ impl<'a> Conversion<'a> {
         (self.source.dialect(), self.dialect)
     }
 
-    /// Writes the entries, and returns what became of them.
+    /// Writes the entries, and returns the outcome for each kind.
     pub(crate) fn write(&self, mut out: &mut dyn Write) -> Result<Outcomes> {
         let mut report = Outcomes::default();
         let Conversion { view, plan, header, .. } = self;
@@ -82,7 +82,8 @@ impl<'a> Conversion<'a> {
         Ok(report)
     }
 
-    /// Gives what was written its name and its leaf, and compares it with the source. `open` opens it.
+    /// Sets the name and the leaf of the written session, and compares it with the source. `open`
+    /// opens it.
     pub(crate) fn finish(&self, open: &dyn Fn() -> Result<Session>) -> Result<Verified> {
         let tree = self.view.tree();
         if self.dialect.facts().export.is_none() {
@@ -96,7 +97,7 @@ impl<'a> Conversion<'a> {
 }
 
 impl Conversion<'_> {
-    /// Returns the labels of entries that are converted, if the label itself stands elsewhere, with the
+    /// Returns the labels of converted entries whose label entry itself is not converted, with the
     /// times at which they were set.
     fn labels(&self) -> Result<Vec<NewEntry>> {
         let (tree, rows) = (self.view.tree(), self.plan.rows());
@@ -114,7 +115,7 @@ impl Conversion<'_> {
     }
 }
 
-/// Gives the result its labels, its name and its leaf, where they do not follow from the entries.
+/// Sets the labels, the name and the leaf of the result, where they do not follow from the entries.
 fn settle(
     open: &dyn Fn() -> Result<Session>,
     labels: &[NewEntry],
@@ -133,7 +134,7 @@ fn settle(
     go(&session)?;
     if open()?.name() != name {
         session.set_name(name.as_deref().unwrap_or_default())?;
-        // Where the name counts that is on the path, the leaf stays where it was given.
+        // If the name is taken from the path, the entry with the name has to stay on it.
         if session.dialect().facts().name_rule != NameRule::OnPath {
             go(&session)?;
         }
@@ -231,7 +232,7 @@ impl Writer<'_> {
         let start = self.dialect.start(&about)?;
         out.write_all(&start).map_err(Error::Storage)?;
         let root = root_of(&start, self.dialect);
-        // The leaf as it would have been while the source was written.
+        // The leaf at this point of the source, as it was when the source was written.
         let mut left: Option<String> = None;
         self.each(&mut |item| {
             let Item { row, id, parent, entry, millis, .. } = item;
@@ -270,8 +271,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Calls `write` for every entry to be written, in the order of the file. Those that a row has
-    /// besides its own come without a row.
+    /// Calls `write` for every entry to be written, in file order. The additional entries of a row
+    /// have no row.
     pub(crate) fn each(&self, write: &mut dyn FnMut(Item) -> Result<()>) -> Result<()> {
         let (tree, plan) = (self.view.tree(), self.plan);
         let mut bodies = Bodies::with_images();
@@ -301,7 +302,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Returns a row's entry, with all parts of its message, and the messages after it.
+    /// Returns a row's entry, with all pieces of its message, and the additional messages.
     fn entry(&self, bodies: &mut Bodies, row: Row) -> Result<Option<(NewEntry, Vec<Vec<u8>>)>> {
         let node = self.view.tree().node(row);
         let mut more = Vec::new();
@@ -324,8 +325,8 @@ impl Writer<'_> {
         Ok(Some((dialect::adapted(self.dialect, node.kind(), entry), more)))
     }
 
-    /// Returns an answer that says whose it is. Some agents only note when the model changes; for others an
-    /// answer without a model means that there is none.
+    /// Returns an answer that names its model. Some agents only record changes of the model; for
+    /// others, an answer without a model has none.
     fn named(&self, entry: NewEntry, row: Row) -> Result<NewEntry> {
         let Some(message) = embed::member(&entry.fields, "message") else { return Ok(entry) };
         if json::get(message, "provider").is_some() || json::get(message, "model").is_some() {
@@ -382,7 +383,7 @@ fn compaction_of(message: &[u8], own: &EntryId) -> NewEntry {
     NewEntry::compaction_of(summary, Some(own), tokens)
 }
 
-/// Returns the header's id, where new roots hang on it.
+/// Returns the header's id, if new roots have the header as their parent.
 fn root_of(start: &[u8], dialect: Dialect) -> Option<String> {
     let facts = dialect.facts();
     let id = json::get(start, facts.keys.id).filter(|_| facts.roots_below_header);

@@ -1,4 +1,4 @@
-//! Finds oddities in the content of whole entries.
+//! Finds problems in the content of complete entries.
 
 use super::tools::Tools;
 use crate::dialect::blobs::{self, BlobError};
@@ -11,17 +11,17 @@ use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{Node, Row};
 use std::collections::HashMap;
 
-/// Entries of this size are worth a word, wherever they are.
+/// Entries of this size are reported as large in any file.
 const LARGE: u64 = 1 << 20;
-/// In files of this size and more, so is an entry that is a tenth of it.
+/// In files of at least this size, an entry that is a tenth of the file is reported as well.
 const LARGE_FILE: u64 = 10 << 20;
-/// The number of them that are named.
+/// The maximum number of large entries that are reported.
 const MAX_LARGE: usize = 5;
 
 /// Problems, and the offset of the line each is on.
 pub(super) type Found = Vec<(u64, Problem)>;
 
-/// Reads every entry that the tree does not know to be damaged.
+/// Reads every entry that is not known to be damaged.
 pub(super) fn examine(view: &Snapshot, loaded: &Loaded, found: &mut Found) -> Result<()> {
     let tree = view.tree();
     let mut bodies = Bodies::default();
@@ -36,7 +36,7 @@ pub(super) fn examine(view: &Snapshot, loaded: &Loaded, found: &mut Found) -> Re
         if body.get(start) != Some(&b'{') || json::skip_value(&body, start).is_none() {
             continue; // The survey has it.
         }
-        // Lists of records need no times to be in order.
+        // The records of a list need not be in the order of their times.
         let is_list = loaded.facts().is_chain() || loaded.facts().updates_records;
         if node.time().is_none() && !is_list && !is_header_node(loaded, &node) {
             look.find(row, Problem::InvalidTime(tree.id(row)));
@@ -62,7 +62,7 @@ pub(super) fn examine(view: &Snapshot, loaded: &Loaded, found: &mut Found) -> Re
     Ok(())
 }
 
-/// Returns whether records of this type are nothing new.
+/// Returns whether this is a known type of record.
 pub(super) fn is_known(loaded: &Loaded, type_name: &str) -> bool {
     Kind::of(type_name) != Kind::Other || loaded.facts().own_types.contains(&type_name)
 }
@@ -108,7 +108,7 @@ impl Look<'_> {
                     self.find(row, Problem::MissingTarget(id()));
                 }
             }
-            // Others leave it out, and mean it.
+            // Other agents omit this field on purpose.
             Kind::Compaction
                 if self.loaded.facts().is_own_format
                     && json::get(body, "firstKeptEntryId").is_none()
@@ -141,7 +141,8 @@ impl Look<'_> {
     }
 }
 
-/// The number of occurrences of unknown types, with the first line of each. Bounded for any file.
+/// Counts the occurrences of each unknown type, with the first line. The number of types is
+/// bounded.
 #[derive(Debug, Default)]
 pub(super) struct UnknownTypes(HashMap<String, (u64, u64)>);
 
@@ -162,7 +163,7 @@ impl UnknownTypes {
     }
 }
 
-/// The largest entries, if any is large.
+/// Reports the largest entries, if any is large.
 fn large(view: &Snapshot, loaded: &Loaded, found: &mut Found) {
     let tree = view.tree();
     let limit = match loaded.seen {

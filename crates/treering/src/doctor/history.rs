@@ -22,7 +22,7 @@ pub struct Reachability {
 }
 
 impl Reachability {
-    /// Of the rows that are whole.
+    /// Counts the rows for which `is_whole` is true.
     pub(super) fn of(view: &Snapshot, is_whole: impl Fn(Row) -> bool) -> Result<Self> {
         let tree = view.tree();
         let leaf = view.file_leaf()?;
@@ -41,8 +41,8 @@ impl Reachability {
     }
 }
 
-/// Returns the entries that broken links keep from the active leaf. Branches and roots that were
-/// meant to be are none.
+/// Returns the entries that are not reachable from the active leaf because of broken links.
+/// Intended branches and roots do not count.
 pub(super) fn unreachable(view: &Snapshot) -> Result<Option<Problem>> {
     let tree = view.tree();
     let Some(leaf) = view.file_leaf()? else { return Ok(None) };
@@ -57,7 +57,7 @@ pub(super) fn unreachable(view: &Snapshot) -> Result<Option<Problem>> {
     Ok((count > 0).then_some(Problem::Unreachable { count, of: tree.len() }))
 }
 
-/// Returns the root above every row.
+/// Returns the root of every row.
 fn roots(tree: &Tree) -> Vec<Row> {
     let mut roots = vec![NONE; tree.row_count()];
     let mut way = Vec::new();
@@ -77,7 +77,7 @@ fn roots(tree: &Tree) -> Vec<Row> {
     roots
 }
 
-/// Returns how many entries are on the path to every row.
+/// Returns the number of entries on the path to every row.
 pub(super) fn depths(tree: &Tree) -> Vec<u32> {
     let mut depths = vec![0_u32; tree.row_count()];
     let mut way = Vec::new();
@@ -96,8 +96,8 @@ pub(super) fn depths(tree: &Tree) -> Vec<u32> {
     depths
 }
 
-/// Returns how many ends of branches have more above them than before, or were not there before.
-/// `own` are entries that the repair itself wrote, perhaps below an end.
+/// Returns how many branch ends have more ancestors than before, or are new. `own` are entries that
+/// the repair itself wrote, perhaps below an end.
 pub(super) fn contexts_gained(before: &Tree, after: &Tree, own: &[EntryId]) -> usize {
     let (depths_before, depths_after) = (depths(before), depths(after));
     let depth = |tree: &Tree, depths: &[u32], id: &EntryId| {

@@ -1,10 +1,10 @@
 //! Diagnoses and repairs session files.
 //!
-//! [`examine`] reads every byte and writes nothing. It reports the findings of loading, those of a
-//! look at every line (`survey`) and every entry (`entries`, `tools`), and how much of
-//! the history broken links keep from the active leaf (`history`). [`plan_repair`] decides what a repair
-//! changes (`plan`), and [`RepairPlan::apply`] makes a copy in which nothing that can be read is lost and
-//! every link holds: [`write`] copies, and the copy is read again before it is reported as good.
+//! [`examine`] reads every byte and writes nothing. It reports the findings of loading, of every
+//! line (`survey`) and of every entry (`entries`, `tools`), and how much of the history is cut off
+//! from the active leaf by broken links (`history`). [`plan_repair`] decides what a repair changes
+//! (`plan`), and [`RepairPlan::apply`] makes a copy in which nothing that can be read is lost and
+//! every link resolves: [`write`] copies, and the copy is read again before it is reported as good.
 //! [`repair`] does both at once.
 //!
 //! Both work on every dialect, through its codec.
@@ -41,20 +41,20 @@ use std::sync::Arc;
 use survey::PartKind;
 use text::TextFindings;
 
-/// The findings about a session file after all of it was read.
+/// The findings about a session file, all of which was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnosis {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
     /// The dialect of the file.
     pub dialect: Dialect,
     /// The number of entries.
     pub entries: usize,
-    /// Its size in bytes.
+    /// The size of the file in bytes.
     pub size: u64,
-    /// Everything odd, by line; what is not about one line comes last. Of a kind that occurs very
-    /// often, not every case is listed.
+    /// The problems, by line; those that are not about one line come last. If a kind of problem is
+    /// very frequent, not every case is listed.
     pub findings: Vec<Finding>,
 }
 
@@ -70,7 +70,7 @@ impl Diagnosis {
     }
 }
 
-/// Reads all of a session file and says what is odd about it. Changes nothing.
+/// Reads all of a session file and returns the problems in it. Changes nothing.
 ///
 /// ```
 /// # let dir = tempfile::tempdir()?;
@@ -109,7 +109,7 @@ impl Session {
     }
 }
 
-/// Everything odd about a log that was loaded.
+/// Returns all findings about a loaded log.
 fn findings(journal: &Arc<dyn Journal>, loaded: &Loaded) -> Result<Vec<Finding>> {
     let view = Snapshot::new(loaded, Arc::clone(journal), false);
     let mut found = about_the_header(loaded);
@@ -119,7 +119,7 @@ fn findings(journal: &Arc<dyn Journal>, loaded: &Loaded) -> Result<Vec<Finding>>
     let mut findings = loaded.findings(&**journal, found).map_err(Error::Storage)?;
     findings.extend(text.findings());
     findings.sort_by_key(|finding| finding.line);
-    // The survey reports the findings of loading again.
+    // The survey repeats the findings of loading.
     let mut unique: Vec<Finding> = Vec::with_capacity(findings.len());
     for finding in findings {
         let same_line = unique.iter().rev().take_while(|other| other.line == finding.line);
@@ -150,7 +150,7 @@ fn about_the_header(loaded: &Loaded) -> Found {
     found
 }
 
-/// Returns whether entries stand before the header.
+/// Returns whether there are entries before the header.
 fn is_header_misplaced(loaded: &Loaded) -> bool {
     let first = loaded.tree.get(Row::FIRST);
     !loaded.header_span.is_empty()
@@ -158,7 +158,7 @@ fn is_header_misplaced(loaded: &Loaded) -> bool {
         && first.is_some_and(|node| node.offset < loaded.header_span.start)
 }
 
-/// Collects the findings of a look at every line.
+/// Collects the findings of every line.
 fn lines(
     journal: &dyn Journal,
     loaded: &Loaded,

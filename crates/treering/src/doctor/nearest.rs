@@ -1,11 +1,12 @@
-//! Finds the nearest earlier row that is not below another one: a lost row is linked to it.
+//! Finds, for a row that lost its parent, the nearest earlier row that is not one of its
+//! descendants. The lost row is linked to it.
 //!
 //! The searches for all lost rows of a log take nearly linear time together, because every search makes
 //! the next one shorter.
 
 use crate::tree::{NONE, Row};
 
-/// The topmost row above every row, with ways that get shorter as they are used.
+/// The topmost ancestor of every row. Paths are shortened as they are walked.
 #[derive(Debug)]
 pub(super) struct Tops {
     above: Vec<Row>,
@@ -14,7 +15,7 @@ pub(super) struct Tops {
 }
 
 impl Tops {
-    /// Of rows with these parents, which lead in no circles.
+    /// Creates the ancestors of rows with these parents, which must not form rings.
     pub(super) fn new(parents: Vec<Row>) -> Self {
         Tops {
             above: parents,
@@ -23,7 +24,7 @@ impl Tops {
         }
     }
 
-    /// Hangs a row that had no parent on one.
+    /// Sets the parent of a row that had none.
     pub(super) fn link(&mut self, row: Row, parent: Row) {
         self.above[row.index()] = parent;
     }
@@ -46,13 +47,13 @@ impl Tops {
     }
 }
 
-/// Rows in file order, in runs that have the same row on top. Runs are joined when they are found to
-/// be below the same row, and never part again: so every search but its last step makes the next one
-/// shorter.
+/// Rows in file order, grouped in runs with the same topmost ancestor. Runs are joined when they
+/// are found to have the same one, and are never separated again: every step of a search except the
+/// last makes later searches shorter.
 #[derive(Debug, Default)]
 pub(super) struct RowRuns {
     rows: Vec<Row>,
-    /// The position where the run begins that a place belongs to, or a place nearer to that.
+    /// The start of the run that each index belongs to, or an index nearer to that start.
     runs: Vec<usize>,
     #[cfg(test)]
     steps: usize,
@@ -74,7 +75,7 @@ impl RowRuns {
         place
     }
 
-    /// Returns the last row that is not below `row`, which is on top of what is below it.
+    /// Returns the last row that is not `row` or below it. `row` must have no parent.
     pub(super) fn nearest(&mut self, row: Row, tops: &mut Tops) -> Row {
         let Some(mut place) = self.rows.len().checked_sub(1) else { return NONE };
         loop {

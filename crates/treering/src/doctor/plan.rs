@@ -1,9 +1,10 @@
 //! Plans a repair: everything is decided once, before anything is written.
 //!
-//! Whole entries stay. An entry whose parent is gone, or whose parents lead in a circle, is linked
-//! to the nearest earlier entry in the file that is not below it; without one it becomes a root. A
-//! damaged entry goes, and what hung on it hangs on its parent. Of several lines with one id the
-//! last keeps it, as reading has it; the others get ids of their own, unless they are copies.
+//! Complete entries stay. An entry whose parent is gone, or whose parents lead in a circle, is
+//! linked to the nearest earlier entry in the file that is not below it, or becomes a root if there
+//! is none. A damaged entry is removed, and its children get its parent. Of several lines with the
+//! same id, the last one keeps the id, as in reading; the others get new ids, unless they are
+//! copies.
 
 use super::is_header_misplaced;
 use super::nearest::{RowRuns, Tops};
@@ -19,29 +20,29 @@ use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{NONE, Node, Row, Shape};
 use std::collections::{HashMap, HashSet};
 
-/// The edits that make a repaired log of a log, by row and line.
+/// The edits that turn a log into a repaired log, by row and line.
 #[derive(Debug, Default)]
 pub(super) struct RepairEdits {
-    /// The rows that stay.
+    /// Whether each row stays.
     pub keep: Vec<bool>,
     /// Every row's parent in the repaired log.
     pub parents: Vec<Row>,
-    /// Rows whose parent has to be written, in file order.
+    /// Rows whose parent has to be written to the repaired log, in file order.
     pub relinked: Vec<Row>,
-    /// New ids for rows that lost theirs to a later one.
+    /// New ids of rows whose id a later row has as well.
     pub renamed: HashMap<Row, EntryId>,
-    /// Rows that get the id they are shown under.
+    /// Rows without an id, which get the id that they are shown under.
     pub named: Vec<Row>,
-    /// Copies of later lines, which go.
+    /// The number of lines that are removed because they are copies of later lines.
     pub copies: usize,
-    /// Lines that held several records, or records and fragments.
+    /// The number of lines that held several records, or records and fragments.
     pub split: usize,
-    /// The lines of what cannot be an entry.
+    /// The lines of pieces that cannot be entries.
     pub rejected: Vec<u64>,
     pub moves_header: bool,
-    /// The header gets the id that the session is known by.
+    /// Whether the header gets the id that the session is known by.
     pub names_header: bool,
-    /// The repaired log is of the current version.
+    /// Whether the repaired log is upgraded to the current version.
     pub upgrades: bool,
 }
 
@@ -97,14 +98,14 @@ impl RepairEdits {
         looked.map_err(Error::Storage)
     }
 
-    /// Of the whole lines with one id, the last keeps it.
+    /// Lets the last complete line with an id keep it, and removes or renames the others.
     fn settle_duplicates(&mut self, view: &Snapshot, loaded: &Loaded) -> Result<()> {
         let tree = view.tree();
         if tree.shadowed() == 0 {
             return Ok(());
         }
         let session = loaded.header.as_ref().map_or("", |header| header.id.as_str());
-        // By id: the line that keeps it, and the next one of those before it.
+        // For each id, the line that keeps it, and the line after the previous one.
         let mut kept: HashMap<EntryId, (Row, Row)> = HashMap::new();
         let mut made: HashSet<EntryId> = HashSet::new();
         let is_shadowed = |&row: &Row| tree.node(row).has(Node::SHADOWED);
@@ -116,7 +117,7 @@ impl RepairEdits {
             let winner = tree.row(id.as_str()).filter(|&winner| self.keep[winner.index()]);
             let known = kept.get(&id).copied().or(winner.map(|winner| (winner, winner)));
             let Some((owner, next)) = known else {
-                // Later lines were damaged: this one is the last that can be read.
+                // The later lines are damaged: this is the last one that can be read.
                 kept.insert(id, (row, row));
                 continue;
             };
@@ -151,12 +152,12 @@ impl RepairEdits {
     }
 }
 
-/// Returns whether the records of a log do not name their parents, and do not get to.
+/// Returns whether the records of a log name no parents, so that a repair adds none.
 pub(super) fn is_mere_list(loaded: &Loaded) -> bool {
     loaded.shape == Some(Shape::Chain) && !migrate::is_due(loaded)
 }
 
-/// Returns a row's record without the blanks around it.
+/// Returns a row's record without surrounding white space.
 fn record(view: &Snapshot, row: Row) -> Result<Vec<u8>> {
     let bytes = view.bytes(row).map_err(Error::Storage)?;
     Ok(bytes.trim_ascii().to_vec())
@@ -167,9 +168,9 @@ struct Links<'a> {
     plan: &'a RepairEdits,
     view: &'a Snapshot,
     parents: Vec<Row>,
-    /// Whether the parent is another than the file says.
+    /// Whether the parent differs from the one in the file.
     changed: Vec<bool>,
-    /// Rows that must be linked anew.
+    /// Whether the row needs a new parent.
     lost: Vec<bool>,
 }
 
@@ -216,7 +217,7 @@ impl<'a> Links<'a> {
         Ok(links)
     }
 
-    /// Rows that have an id again because the later lines with it go.
+    /// Returns the rows that have their id again, because the later lines with that id are removed.
     fn owners(&self) -> HashMap<&'a str, Row> {
         let tree = self.view.tree();
         let has_own = |&row: &Row| {
@@ -228,8 +229,9 @@ impl<'a> Links<'a> {
         rows.map(|row| (self.view.tree().id_text(row), row)).collect()
     }
 
-    /// Returns the whole line of a damaged row's id, if it hangs on the same parent: the damaged one was an
-    /// attempt to write it again. Any other would cost the children what was above them.
+    /// Returns the complete line with the id of a damaged row, if it has the same parent: the
+    /// damaged line was an attempt to write it again. With any other line, the children would lose
+    /// their ancestors.
     fn same_elsewhere(&self, gone: Row, owners: &HashMap<&str, Row>) -> Option<Row> {
         let tree = self.view.tree();
         let owner = *owners.get(tree.id_text(gone))?;
@@ -237,7 +239,7 @@ impl<'a> Links<'a> {
         (place(owner) == place(gone)).then_some(owner)
     }
 
-    /// Returns the new parent of a removed row's child; `None` if it is not known.
+    /// Returns the new parent of the children of a removed row; `None` if it is unknown.
     fn stand_in(
         &self,
         gone: Row,
@@ -271,10 +273,10 @@ impl<'a> Links<'a> {
         found
     }
 
-    /// Makes the first row of every ring one that must be linked anew. Ids that changed hands may
-    /// have closed rings that the tree had not.
+    /// Marks the first row of every ring as lost. Ids that now belong to other rows may have closed
+    /// rings that the tree did not have.
     fn break_rings(&mut self) {
-        // The start of the walk on which a row was seen.
+        // The start of the walk on which each row was seen.
         let mut seen = vec![NONE; self.parents.len()];
         for start in self.view.tree().rows() {
             let mut row = start;
@@ -295,12 +297,12 @@ impl<'a> Links<'a> {
         }
     }
 
-    /// Links what is lost to the nearest earlier row that is not below it, in nearly linear time.
+    /// Links every lost row to the nearest earlier row that is not below it, in nearly linear time.
     fn relink_lost(mut self) -> Linked {
         let tree = self.view.tree();
         let kind = |row: Row| usize::from(tree.node(row).has(Node::SIDECHAIN));
         let mut tops = Tops::new(self.parents.clone());
-        // Conversations of subagents and the main one stay apart.
+        // The conversations of subagents and the main conversation stay separate.
         let mut lines = [RowRuns::default(), RowRuns::default()];
         for row in tree.rows().filter(|&row| self.plan.keep[row.index()]) {
             if self.lost[row.index()] {
@@ -315,8 +317,8 @@ impl<'a> Links<'a> {
     }
 }
 
-/// Returns the parent that a record itself names, where reading links records otherwise; and whether it is
-/// missing.
+/// Returns the parent that a record itself names, in dialects where links do not follow from it
+/// alone, and whether that parent is missing.
 fn named_parent(
     view: &Snapshot,
     bodies: &mut Bodies,

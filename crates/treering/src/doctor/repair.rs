@@ -30,12 +30,12 @@ use std::sync::Arc;
 /// The target of a repair.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum RepairTo {
-    /// To `NAME.repaired.jsonl`, beside the file.
+    /// Writes the repaired session to `NAME.repaired.jsonl` in the same directory.
     #[default]
     Beside,
-    /// To this path, where nothing may be yet.
+    /// Writes the repaired session to this path, which must not exist.
     Path(PathBuf),
-    /// To where the file is. What was there is kept as `NAME.jsonl.bak`.
+    /// Replaces the file, and keeps the original as `NAME.jsonl.bak`.
     InPlace,
 }
 
@@ -66,19 +66,19 @@ impl RepairOptions {
 pub struct Relinked {
     /// The entry.
     pub entry: EntryId,
-    /// The parent it named.
+    /// The parent that the entry named before.
     pub from: Option<String>,
-    /// The parent it has now; `None` if it is a root.
+    /// The parent that the entry has now; `None` if it is a root.
     pub to: Option<EntryId>,
 }
 
-/// An entry that got another id, because a later one has the same.
+/// An entry that got another id, because a later entry has the same id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Renamed {
-    /// The id it has now.
+    /// The id that the entry has now.
     pub entry: EntryId,
-    /// The id it had.
+    /// The id that the entry had before.
     pub from: EntryId,
 }
 
@@ -86,23 +86,23 @@ pub struct Renamed {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairChanges {
-    /// Entries with another parent.
+    /// Entries that got another parent.
     pub relinked: Vec<Relinked>,
-    /// Entries with another id.
+    /// Entries that got another id.
     pub renamed: Vec<Renamed>,
-    /// Entries that had no id and got the one they were shown under.
+    /// Entries without an id, which got the id that they were shown under.
     pub named: Vec<EntryId>,
-    /// Exact copies of later lines that were left out.
+    /// The number of lines that were left out because they are exact copies of later lines.
     pub copies: usize,
-    /// Lines that were split.
+    /// The number of lines that were split.
     pub split: usize,
-    /// The lines of pieces that cannot be entries.
+    /// The numbers of the lines with pieces that cannot be entries.
     pub rejected: Vec<u64>,
-    /// Whether the header was put first.
+    /// Whether the header was moved to the start.
     pub moved_header: bool,
     /// Whether the header got the id that the session is known by.
     pub named_header: bool,
-    /// Whether the session was brought to the current version.
+    /// Whether the session was upgraded to the current version.
     pub upgraded: bool,
 }
 
@@ -110,32 +110,32 @@ pub struct RepairChanges {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repair {
-    /// The file.
+    /// The path of the file that was repaired.
     pub path: PathBuf,
     /// The dialect of the session.
     pub dialect: Dialect,
-    /// The repaired session; `None` if there was nothing to repair.
+    /// The path of the repaired session; `None` if there was nothing to repair.
     pub output: Option<PathBuf>,
     /// The path of the original file, if it was replaced.
     pub backup: Option<PathBuf>,
     /// The file with the pieces that cannot be entries, if there were any.
     pub rejects: Option<PathBuf>,
-    /// The session as it was.
+    /// The size of the session before the repair.
     pub before: Reachability,
-    /// The session as it is now.
+    /// The size of the session after the repair.
     pub after: Reachability,
-    /// The number of branches that have more above their ends than before, or were invisible.
+    /// The number of branches that have more ancestors than before, or were not visible.
     pub contexts_gained: usize,
-    /// The changes.
+    /// The changes that were made.
     pub changes: RepairChanges,
-    /// The findings for which a repair has no rule.
+    /// The findings that a repair does not remove.
     pub remaining: Vec<Finding>,
 }
 
 /// The action that error messages name.
 const WRITE: &str = "write the repaired session";
 
-/// The codes of what a repair leaves none of.
+/// The codes of the findings that a repair removes.
 const REPAIRED: [&str; 13] = [
     "damaged-line",
     "damaged-entry",
@@ -152,9 +152,9 @@ const REPAIRED: [&str; 13] = [
     "no-id",
 ];
 
-/// Repairs a session file: makes a copy of it in which every line is a whole record and every link
-/// holds, and proves it by reading the copy again. Nothing that can be read is lost. A healthy file is
-/// left alone, and so is a repaired one.
+/// Repairs a session file: writes a copy in which every line is a complete record and every link
+/// resolves, and verifies it by reading the copy again. Nothing that can be read is lost. A healthy
+/// file is not changed, and neither is a repaired one.
 ///
 /// Sessions of agents whose files treering does not write are only ever copied.
 ///
@@ -180,7 +180,7 @@ const REPAIRED: [&str; 13] = [
 pub fn repair(path: impl AsRef<Path>, options: RepairOptions) -> Result<Repair> {
     let path = path.as_ref();
     let file = Arc::new(crate::dialect::stored::open(path)?);
-    // What is replaced is locked before it is read.
+    // A file that is replaced is locked before it is read.
     let _lock = lock_replaced(&file, path, &options.to)?;
     RepairPlan::read(path, Arc::clone(&file))?.carry_out(&options.to)
 }
@@ -225,7 +225,7 @@ fn lock_replaced<'a>(
     }
 }
 
-/// A planned repair: what would be changed. Nothing is written until it is
+/// A planned repair, with the changes that it would make. Nothing is written until it is
 /// [applied](RepairPlan::apply). See [`plan_repair`].
 #[derive(Debug)]
 pub struct RepairPlan {
@@ -257,7 +257,7 @@ impl RepairPlan {
         Ok(RepairPlan { path, file, journal, loaded, view, edits, changes, before })
     }
 
-    /// Returns the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -272,7 +272,7 @@ impl RepairPlan {
         &self.changes
     }
 
-    /// Returns the session as it is, in numbers.
+    /// Returns the size of the session before the repair.
     pub fn before(&self) -> Reachability {
         self.before
     }
@@ -282,8 +282,8 @@ impl RepairPlan {
         self.edits.is_empty()
     }
 
-    /// Reads all of the file and returns the findings, those that the repair removes and those that
-    /// stay.
+    /// Reads all of the file and returns all findings, those that the repair removes and those that
+    /// remain.
     pub fn findings(&self) -> Result<Vec<Finding>> {
         findings(&self.journal, &self.loaded)
     }
@@ -297,12 +297,13 @@ impl RepairPlan {
     ///
     /// # Errors
     ///
-    /// Those of [`apply`](RepairPlan::apply) that are known before anything is written.
+    /// Fails with the errors of [`apply`](RepairPlan::apply) that are known before anything is
+    /// written.
     pub fn output(&self, options: &RepairOptions) -> Result<PathBuf> {
         Ok(self.targets(&options.to)?.output)
     }
 
-    /// Repairs the file as planned, and proves the result by reading it again.
+    /// Repairs the file as planned, and verifies the result by reading it again.
     ///
     /// # Errors
     ///
@@ -340,7 +341,7 @@ impl RepairPlan {
             repair.rejects = Some(targets.rejects.clone());
         }
         repair.backup = self.put(to, new).inspect_err(|_| {
-            // Published just now, for a repair that did not happen.
+            // The file was published for a repair that then failed.
             let _ = repair.rejects.as_deref().map(fs::remove_file);
         })?;
         repair.output = Some(targets.output);
@@ -370,7 +371,7 @@ impl RepairPlan {
             }
             RepairTo::InPlace => {
                 check_replaceable(&self.file).map_err(Error::io(&self.path, "repair in place"))?;
-                // A link to the session must stay one.
+                // A symbolic link to the session must stay a link.
                 fs::canonicalize(&self.path).map_err(Error::io(&self.path, "repair"))?
             }
             RepairTo::Path(path) => path.clone(),
@@ -385,7 +386,7 @@ impl RepairPlan {
         Ok(Targets { output, rejects })
     }
 
-    /// Writes the repaired session and what was rejected, and proves that the session is good.
+    /// Writes the repaired session and the rejects, and verifies the session.
     fn write(&self, targets: &Targets, repair: &mut Repair) -> Result<(NewFile, Option<NewFile>)> {
         let Targets { output, rejects: rejects_path } = targets;
         let new = NewFile::beside(output).map_err(Error::io(output, WRITE))?;
@@ -409,8 +410,8 @@ impl RepairPlan {
         Ok((new, rejects))
     }
 
-    /// Records in the repaired session what was linked anew, and makes sure that its leaf is where it
-    /// was. Returns the entries that took.
+    /// Appends a note about the relinked entries to the repaired session, and makes sure that its
+    /// leaf is unchanged. Returns the entries that were written for this.
     fn record(&self, temporary: &Path) -> Result<Vec<EntryId>> {
         if !self.loaded.dialect.is_writable() || is_mere_list(&self.loaded) {
             return Ok(Vec::new());
@@ -431,8 +432,8 @@ impl RepairPlan {
         session.append_all(&entries)
     }
 
-    /// Reads the repaired session again: everything that could be read must be there, and nothing of
-    /// what was to be repaired.
+    /// Reads the repaired session again: it must have everything that could be read before, and
+    /// none of the problems that the repair removes.
     fn prove(&self, temporary: &Path, own: &[EntryId], repair: &mut Repair) -> Result<()> {
         let failed = |reason: String| Error::NotRepaired { path: self.path.to_owned(), reason };
         let journal: Arc<dyn Journal> = Arc::new(FileJournal::open(temporary)?);
@@ -449,14 +450,14 @@ impl RepairPlan {
             return Err(failed(format!("it would still have: {finding}")));
         }
         repair.after = Reachability::of(&view, |_| true)?;
-        // The repair's own entries are no history.
+        // The entries of the repair itself are not part of the history.
         repair.after.entries -= own.len().min(repair.after.entries);
         repair.after.reachable -= own.len().min(repair.after.reachable);
         repair.contexts_gained = history::contexts_gained(self.view.tree(), view.tree(), own);
         Ok(())
     }
 
-    /// Compares what stays of the old session with the new one, entry by entry.
+    /// Compares the entries that stay with those of the new session.
     fn prove_entries(&self, new: &Snapshot, own: usize) -> std::result::Result<(), Missing> {
         let (old_tree, new_tree) = (self.view.tree(), new.tree());
         let is_header = |offset: u64, loaded: &Loaded| {
@@ -505,7 +506,7 @@ impl RepairPlan {
         }
     }
 
-    /// Gives the repaired session its name. Returns where the old one was kept.
+    /// Gives the repaired session its name. Returns the path at which the original was kept.
     fn put(&self, to: &RepairTo, new: NewFile) -> Result<Option<PathBuf>> {
         let output = new.target().to_owned();
         if *to == RepairTo::InPlace {
@@ -530,7 +531,7 @@ fn final_id(view: &Snapshot, edits: &RepairEdits, row: Row) -> EntryId {
     edits.renamed.get(&row).cloned().unwrap_or_else(|| view.tree().id(row))
 }
 
-/// Returns the edits as their effects on entries and lines.
+/// Returns the edits as changes of entries and lines.
 fn changes(view: &Snapshot, loaded: &Loaded, edits: &RepairEdits) -> Result<RepairChanges> {
     let id = |row: Row| final_id(view, edits, row);
     let mut relinked = Vec::with_capacity(edits.relinked.len());
@@ -564,7 +565,7 @@ fn changes(view: &Snapshot, loaded: &Loaded, edits: &RepairEdits) -> Result<Repa
     })
 }
 
-/// The reason why a proof failed.
+/// The reason why a verification failed.
 enum Missing {
     Entry(EntryId),
     Other(Error),
@@ -576,7 +577,7 @@ impl From<Error> for Missing {
     }
 }
 
-/// Returns a session's file name without what says that it is one.
+/// Returns the name of a session file without its extensions.
 fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".zst").unwrap_or(&name);
@@ -584,7 +585,7 @@ fn stem(path: &Path) -> String {
 }
 
 impl RepairChanges {
-    /// Returns the note about the repair that the repaired session holds.
+    /// Returns the note about the repair that is stored in the repaired session.
     fn to_note(&self) -> Vec<u8> {
         let quoted = |text: Option<&str>| text.map_or(b"null".to_vec(), json::quoted);
         let list = |items: Vec<Vec<u8>>| [b"[", &*items.join(&b","[..]), b"]"].concat();

@@ -1,7 +1,8 @@
-//! Reads every byte of a log and finds the parts of each line, and the rows of the tree that they are.
+//! Reads every byte of a log, splits each line into parts, and finds the row of the tree for each
+//! part.
 //!
-//! Loading judges most lines by their heads. The survey checks whole lines, so that a line that is copied
-//! as healthy is healthy. The parts of other lines are those of [`crate::dialect::split`]; the loaded
+//! Loading checks only the heads of most lines. The survey checks whole lines, because a repair
+//! copies healthy lines unchanged. Other lines are split by [`crate::dialect::split`]; the loaded
 //! tree decides whether a part is an entry.
 
 use crate::dialect::Class;
@@ -17,7 +18,7 @@ use std::ops::Range;
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LinePart {
-    /// The position on the line, counted from its first byte (after a byte order mark).
+    /// The range of bytes on the line, counted from its first byte (after a byte order mark).
     pub span: Range<usize>,
     pub what: PartKind,
 }
@@ -25,26 +26,26 @@ pub(super) struct LinePart {
 /// The class of a piece of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartKind {
-    /// A whole entry.
+    /// A complete entry.
     Entry(Row),
-    /// An entry that is not whole, but has its place in the tree.
+    /// An incomplete entry that is part of the tree.
     DamagedEntry(Row),
-    /// The session's header, and its row where it is a node.
+    /// The session's header, with its row if the tree has one for it.
     Header(Option<Row>),
-    /// Another one.
+    /// A further header.
     SecondHeader(Option<Row>),
-    /// A whole record that is no part of the tree.
+    /// A complete record that is not part of the tree.
     Side,
-    /// A title slot after another one.
+    /// A title slot after the first one.
     SecondTitle,
-    /// Not a whole record.
+    /// A fragment of a record.
     Fragment,
-    /// The same at the end of a file that has no newline there.
+    /// A fragment at the end of a file without a final newline.
     Torn,
 }
 
 impl PartKind {
-    /// Returns the row, if the piece is one of the tree's.
+    /// Returns the row of the piece, if the tree has one for it.
     pub(super) fn row(self) -> Option<Row> {
         match self {
             PartKind::Entry(row) | PartKind::DamagedEntry(row) => Some(row),
@@ -53,23 +54,23 @@ impl PartKind {
         }
     }
 
-    /// Returns whether it stays in a repaired log.
+    /// Returns whether the piece stays in a repaired log.
     pub(super) fn is_sound(self) -> bool {
         matches!(self, PartKind::Entry(_) | PartKind::Header(_) | PartKind::Side)
     }
 }
 
-/// A line and what stands on it.
+/// A line and its parts.
 #[derive(Debug)]
 pub(super) struct SurveyedLine<'a> {
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     pub number: u64,
     /// The position of `bytes` in the log.
     pub offset: u64,
-    /// Without newline and byte order mark.
+    /// The line without its newline and byte order mark.
     pub bytes: &'a [u8],
     pub terminated: bool,
-    /// Nothing on a blank line.
+    /// The parts of the line; none on a blank line.
     pub parts: &'a [LinePart],
 }
 
@@ -105,7 +106,7 @@ pub(super) fn lines(
 
 struct LineSurveyor<'a> {
     loaded: &'a Loaded,
-    /// The first row that does not stand before the line at hand.
+    /// The first row at or after the current line.
     next_row: Row,
     /// Whether a title slot was seen.
     titled: bool,
@@ -113,7 +114,7 @@ struct LineSurveyor<'a> {
 }
 
 impl LineSurveyor<'_> {
-    /// Fills `parts`.
+    /// Splits a line and fills `parts`.
     fn look_at(&mut self, bytes: &[u8], offset: u64, terminated: bool) {
         self.parts.clear();
         let masked = self.loaded.facts().json.masked(bytes);
@@ -155,7 +156,7 @@ impl LineSurveyor<'_> {
             return PartKind::Header(row);
         }
         let codec = self.loaded.codec();
-        // Sessions without a header have several records that could be one.
+        // In a session without a header, several records could be taken for one.
         let may_be_header = !self.loaded.facts().is_headerless();
         match row {
             Some(row) if !may_be_header || !self.loaded.facts().roots_below_header => {
@@ -180,7 +181,7 @@ impl LineSurveyor<'_> {
         }
     }
 
-    /// Returns the row that begins at `offset`. Offsets must not fall.
+    /// Returns the row that begins at `offset`. Offsets must not decrease.
     fn row_at(&mut self, offset: u64) -> Option<Row> {
         let tree = &self.loaded.tree;
         while tree.get(self.next_row).is_some_and(|node| node.offset < offset) {

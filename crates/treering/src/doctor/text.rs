@@ -1,4 +1,4 @@
-//! Finds harmless oddities of a log as text: marks, line ends, encoding.
+//! Finds harmless irregularities in the text of a log: byte order marks, line ends, encoding.
 
 use crate::findings::{Finding, Problem};
 use crate::load::BOM;
@@ -27,7 +27,7 @@ impl Lines {
 }
 
 impl TextFindings {
-    /// Looks at a line, which begins at `offset` if it has no byte order mark.
+    /// Checks a line, which begins at `offset` if it has no byte order mark.
     pub(super) fn take(&mut self, number: u64, offset: u64, bytes: &[u8]) {
         self.has_bom |= number == 1 && offset == BOM.len() as u64;
         if bytes.last() == Some(&b'\r') {

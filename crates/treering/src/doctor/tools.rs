@@ -1,9 +1,9 @@
 //! Finds tool calls without results, and results without calls.
 //!
-//! A call wants its result below it, a result its call above it. On the path to the active leaf that
-//! means on that path, because it is what a provider gets; elsewhere any branch will do. Calls and
-//! results are remembered as hashes, in file order, so that bodies are read once and in order; then
-//! one walk over the tree matches them.
+//! A call needs a result below it, and a result needs a call above it. For entries on the path to
+//! the active leaf, both must be on that path, because it is what a provider gets; elsewhere any
+//! branch counts. Calls and results are remembered as hashes, in file order, so that bodies are
+//! read once and in order; then one walk over the tree matches them.
 
 use super::entries::Found;
 use crate::entry::{Role, tool_uses};
@@ -20,7 +20,8 @@ use std::hash::BuildHasher;
 #[derive(Debug, Default)]
 pub(super) struct Tools {
     hasher: RandomState,
-    /// In the order of the rows, and within a row in the order of its messages.
+    /// The calls and results in the order of their rows, and within a row in the order of its
+    /// messages.
     uses: Vec<Use>,
 }
 
@@ -33,7 +34,7 @@ struct Use {
 }
 
 impl Tools {
-    /// Remembers what is in a message. Rows must not fall.
+    /// Records the calls and results in a message. Rows must not decrease.
     pub(super) fn take(&mut self, row: Row, message: &[u8]) {
         tool_uses(message, |is_call, call| {
             let hash = self.hasher.hash_one(call);
@@ -41,14 +42,14 @@ impl Tools {
         });
     }
 
-    /// Returns the uses of a row, as indices.
+    /// Returns the calls and results of a row, as indices.
     fn of(&self, row: Row) -> std::ops::Range<usize> {
         let start = self.uses.partition_point(|use_| use_.row < row);
         let end = start + self.uses[start..].iter().take_while(|use_| use_.row == row).count();
         start..end
     }
 
-    /// Finds what has lost its counterpart.
+    /// Reports calls without results and results without calls.
     pub(super) fn examine(self, view: &Snapshot, found: &mut Found) -> Result<()> {
         if self.uses.is_empty() {
             return Ok(());
@@ -60,7 +61,7 @@ impl Tools {
         let paired_on_path = self.pair(path.iter().copied());
         let mut on_path = vec![false; tree.row_count()];
         path.iter().for_each(|&row| on_path[row.index()] = true);
-        // Until something was said after it, a call may still be answered.
+        // A call may still be answered as long as no message follows it.
         let speaks =
             |row: &&Row| matches!(tree.node(**row).role(), Some(Role::User | Role::Assistant));
         let last = path.iter().rev().find(speaks).copied();
@@ -88,7 +89,7 @@ impl Tools {
         Ok(())
     }
 
-    /// Returns the id of the call, read again.
+    /// Reads the id of a call again.
     fn call(&self, bodies: &mut Bodies, view: &Snapshot, wanted: Use) -> Result<String> {
         let (mut name, mut more) = (String::new(), Vec::new());
         let Some(body) = bodies.all(view, wanted.row, &mut more)? else { return Ok(name) };
@@ -103,7 +104,7 @@ impl Tools {
         Ok(name)
     }
 
-    /// Returns which uses find their counterpart on one path.
+    /// Returns which calls and results have their counterpart on one path.
     fn pair(&self, path: impl Iterator<Item = Row>) -> Vec<bool> {
         let mut matcher = Matcher::new(self);
         for row in path {
@@ -112,7 +113,7 @@ impl Tools {
         matcher.paired
     }
 
-    /// Returns which uses find their counterpart on any path.
+    /// Returns which calls and results have their counterpart on any path.
     fn pair_all(&self, tree: &Tree) -> Vec<bool> {
         let mut matcher = Matcher::new(self);
         let children = tree.children_index();
@@ -140,7 +141,7 @@ enum WalkStep {
 /// Matches calls and results on the way down a path and back.
 struct Matcher<'a> {
     tools: &'a Tools,
-    /// The calls above, by hash.
+    /// The open calls above, by hash.
     open: HashMap<u64, Vec<usize>>,
     paired: Vec<bool>,
 }

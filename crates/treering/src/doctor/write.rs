@@ -12,10 +12,10 @@ use crate::tree::{NONE, Node, Shape};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// Takes what cannot be part of a log: the number of its line, and its bytes.
+/// Receives the pieces that cannot be part of a log: the number of the line, and the bytes.
 pub(super) type Rejects<'a> = &'a mut dyn FnMut(u64, &[u8]) -> io::Result<()>;
 
-/// Writes the log that the plan makes of this one.
+/// Writes the repaired log.
 pub(super) fn log(
     journal: &dyn Journal,
     loaded: &Loaded,
@@ -34,7 +34,8 @@ pub(super) fn log(
     survey::lines(journal, loaded, |line| write_line(line, loaded, plan, out, rejects))
 }
 
-/// Writes the header, and before it what stands before it and is no entry: after it, it would be one.
+/// Writes the header, and before it the side records that are before it: after it, they would be
+/// read as entries.
 fn move_header(
     journal: &dyn Journal,
     loaded: &Loaded,
@@ -73,7 +74,7 @@ fn write_line(
     out: &mut dyn Write,
     rejects: Rejects<'_>,
 ) -> io::Result<()> {
-    // A healthy line keeps its blanks and its line end.
+    // A healthy line keeps its white space and its line end.
     let is_plain = match line.parts {
         [] => true,
         [part] => part.what.is_sound(),
@@ -116,7 +117,7 @@ fn write_line(
     Ok(())
 }
 
-/// Returns a record as it is in the repaired log; borrowed if nothing changes.
+/// Returns a record of the repaired log; borrowed if it is unchanged.
 pub(super) fn edited<'a>(
     loaded: &Loaded,
     plan: &RepairEdits,
@@ -136,7 +137,7 @@ pub(super) fn edited<'a>(
     if plan.upgrades {
         let shape = loaded.shape.unwrap_or(Shape::Tree);
         let version = loaded.header.as_ref().map_or(VERSION, |header| header.version);
-        // Only borrowed from what it was given, so that it may take its place.
+        // The result borrows from `record`, which it replaces.
         let upgraded = versions::upgraded(tree, row, shape, version, &record).into_owned();
         record = Cow::Owned(upgraded);
     } else if tree.node(row).has(Node::DERIVED) && !super::plan::is_mere_list(loaded) {

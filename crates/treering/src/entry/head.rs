@@ -1,8 +1,8 @@
 //! The head of an entry: its type, id, parent and time, and the role of its message.
 //!
-//! A healthy line is one entry, and its head stands in its first hundred bytes. [`quick`] reads just
-//! those, for treering's own format; the codecs of other dialects have readers of their own. Everything
-//! that they do not recognize is left to the thorough reader, `dialect::split`.
+//! A healthy line is one entry, and its head is in its first hundred bytes. [`quick`] reads only
+//! those, in treering's own format; the codecs of other dialects have quick readers of their own.
+//! Lines that they do not recognize are left to the thorough reader, `dialect::split`.
 
 use super::kind::{Kind, Role};
 use crate::json::{self, Members};
@@ -13,25 +13,25 @@ use std::borrow::Cow;
 pub(crate) struct Head<'a> {
     pub kind: Kind,
     pub role: Option<Role>,
-    /// `None` if the entry has no usable id of its own.
+    /// The id of the entry; `None` if the record has no usable id.
     pub id: Option<Name<'a>>,
-    /// `None` for a root: `parentId` absent, `null` or empty.
+    /// The parent's id; `None` for a root: `parentId` is absent, `null` or empty.
     pub parent: Option<Name<'a>>,
     pub time: Option<i64>,
     pub marks: Marks,
 }
 
-/// Facts about a record that have no place in a tree's row. Only the linker of its dialect understands
-/// them.
+/// Facts about a record that a row of the tree has no field for. Only the linker of its dialect
+/// understands them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Marks {
     /// Bits whose meaning is the codec's own.
     pub bits: u8,
-    /// Records of the same group, which is not 0, are parts of one message.
+    /// A number that is the same for all pieces of one message; 0 if the record is not a piece.
     pub group: u64,
 }
 
-/// An id as it stands in a file. Some writers used numbers; treering writes back what it read.
+/// An id as it is written in a file. Some writers used numbers; treering writes back what it read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Name<'a> {
     pub text: Cow<'a, str>,
@@ -41,18 +41,18 @@ pub(crate) struct Name<'a> {
 /// The longest id that is written, and that the quick readers read. Agents use 8 to 36 bytes.
 pub(crate) const MAX_ID: usize = 512;
 
-/// The longest id that is read: what is longer is no id. The limit keeps the index small.
+/// The longest id that is read; a longer value is not an id. The limit keeps the index small.
 const LONGEST_ID: usize = 32 * 1024;
 
-/// Returns the head of a line in the usual shape, and how many bytes it takes; `None` for any other
-/// shape. The caller makes sure that no `"parentId"` follows it.
+/// Returns the head of a line in the usual format, and its length in bytes; `None` for any other
+/// format. The caller makes sure that no `"parentId"` follows it.
 #[inline]
 pub(crate) fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
     quickest(line).or_else(|| quick_named(line, b",\"id\":\"", b",\"parentId\":"))
 }
 
-/// Returns a message whose ids are eight hexadecimal characters: what nearly every line of nearly
-/// every session is. Everything stands at a fixed place.
+/// Reads a message whose ids are eight hexadecimal characters, like nearly every line of nearly
+/// every session. Every field is at a fixed position.
 fn quickest(line: &[u8]) -> Option<(Head<'_>, usize)> {
     const BEFORE_ID: &[u8] = b"{\"type\":\"message\",\"id\":\"";
     const BEFORE_PARENT: &[u8] = b"\",\"parentId\":\"";
@@ -87,7 +87,7 @@ fn hex_name(bytes: &[u8]) -> Option<Name<'_>> {
     Some(Name { text: Cow::Borrowed(text), is_number: false })
 }
 
-/// Returns the same, with other names for id and parent.
+/// Reads the same as [`quick`], with other keys for id and parent.
 pub(crate) fn quick_named<'a>(
     line: &'a [u8],
     id_key: &[u8],
@@ -100,7 +100,7 @@ pub(crate) fn quick_named<'a>(
         let end = memchr::memchr2(b'"', b'\\', window).filter(|&end| window[end] == b'"')?;
         at += between[0].len() + between[1].len() + end + 1;
         let word = std::str::from_utf8(&rest[..end]).ok()?;
-        // JSON has no raw control characters in strings: such a line is broken right here.
+        // JSON strings have no raw control characters: a line with one is damaged.
         word.bytes().all(|byte| byte >= 0x20).then_some(word)
     };
     let kind = word([b"{\"type\":\"", b""])?;
@@ -128,11 +128,11 @@ pub(crate) fn quick_named<'a>(
         time: crate::time::parse(time.as_bytes()),
         marks: Marks::default(),
     };
-    // An unknown role may be an old name or stand twice: the thorough reader decides.
+    // An unknown role may be an old name, or there may be two roles: the thorough reader decides.
     (role != Some(Role::Other)).then_some((head, at))
 }
 
-/// Returns the name of the role of a record's message, which need not be whole. The last one
+/// Returns the name of the role of a record's message, which may be incomplete. The last role
 /// counts.
 pub(crate) fn role_name(record: &[u8]) -> Option<Cow<'_, str>> {
     let mut message = None;
@@ -149,7 +149,7 @@ pub(crate) fn role_name(record: &[u8]) -> Option<Cow<'_, str>> {
     json::string(&record[roles.last()?.value])
 }
 
-/// Returns an id or parent id: a non-empty string, or a number's own digits.
+/// Returns an id or parent id: a non-empty string, or the digits of a number.
 pub(crate) fn name(literal: &[u8]) -> Option<Name<'_>> {
     if literal.len() > LONGEST_ID + 2 {
         return None;
@@ -157,7 +157,8 @@ pub(crate) fn name(literal: &[u8]) -> Option<Name<'_>> {
     match literal.first()? {
         b'"' => {
             let inner = &literal[1..literal.len() - 1];
-            // An id that no String can hold is known by its escapes: still unique, still findable.
+            // An id that no `String` can hold is represented by its escapes, which are unique as
+            // well.
             let text = json::decode_exactly(inner)
                 .unwrap_or_else(|_| Cow::Owned(inner.escape_ascii().to_string()));
             (!text.is_empty()).then_some(Name { text, is_number: false })
@@ -170,7 +171,7 @@ pub(crate) fn name(literal: &[u8]) -> Option<Name<'_>> {
     }
 }
 
-/// Returns a timestamp: an ISO string, or a number of Unix milliseconds.
+/// Returns the time of an ISO string or a number of Unix milliseconds.
 pub(crate) fn timestamp(literal: &[u8]) -> Option<i64> {
     match json::string(literal) {
         Some(text) => crate::time::parse(text.as_bytes()),

@@ -1,6 +1,7 @@
 //! The types of entries and the roles of messages.
 
-/// The type of an entry. `Other` is any type treering does not know: it is kept byte for byte.
+/// The type of an entry. `Other` is any type that treering does not know; such an entry is kept
+/// byte for byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
@@ -18,14 +19,14 @@ pub enum Kind {
     ThinkingLevelChange,
     SessionInfo,
     Usage,
-    /// Nothing before it is in the context any more. Not a type of treering's own format: other
-    /// agents have it.
+    /// An entry that removes everything before it from the context. Only formats of other agents
+    /// have it.
     Reset,
     Other,
 }
 
 impl Kind {
-    /// Returns the kind a `type` names.
+    /// Returns the kind that a `type` names.
     pub fn of(name: &str) -> Kind {
         match name {
             "message" => Kind::Message,
@@ -44,8 +45,8 @@ impl Kind {
         }
     }
 
-    /// Returns the `type` in files; `None` for [`Kind::Reset`] and [`Kind::Other`], whose type only
-    /// the entry itself knows.
+    /// Returns the `type` in files; `None` for [`Kind::Reset`] and [`Kind::Other`], whose type is
+    /// only in the entry itself.
     pub fn name(self) -> Option<&'static str> {
         Some(match self {
             Kind::Message => "message",
@@ -83,7 +84,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Returns the role a `role` names.
+    /// Returns the role that a `role` names.
     pub fn of(name: &str) -> Role {
         match name {
             "user" => Role::User,

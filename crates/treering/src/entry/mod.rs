@@ -1,4 +1,4 @@
-//! One record of a session: its head, its bytes, typed views of them, and new ones to be written.
+//! Entries: the head of a record, its bytes, typed views of them, and builders of new entries.
 
 pub(crate) mod head;
 mod kind;

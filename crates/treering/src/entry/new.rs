@@ -1,4 +1,5 @@
-//! Entries that are still to be written: everything but id, parent and time, which the session adds.
+//! Builders of entries to be appended: everything except id, parent and time, which the session
+//! adds.
 
 use super::head;
 use super::kind::{Kind, Role};
@@ -24,25 +25,25 @@ use std::borrow::Cow;
 #[derive(Debug, Clone)]
 pub struct NewEntry {
     pub(crate) type_name: Cow<'static, str>,
-    /// `,"key":value` for every field but the common ones.
+    /// `,"key":value` for every field except the common ones.
     pub(crate) fields: Vec<u8>,
     pub(crate) role: Option<Role>,
     pub(crate) id: Option<EntryId>,
     pub(crate) parent: Parent,
     pub(crate) first_kept: FirstKept,
-    /// As a JSON literal.
+    /// The time as a JSON literal.
     pub(crate) timestamp: Option<Vec<u8>>,
-    /// A record in the shape of an agent's own, which is written instead of the fields.
+    /// A record in the agent's own format, which is written instead of the fields.
     pub(crate) record: Option<Record>,
 }
 
-/// A record in the shape of an agent's own.
+/// A record in the agent's own format.
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
     pub dialect: Dialect,
     pub bytes: Vec<u8>,
-    /// The time of a message in the agent's usual shape, which says its id and its parent. Readers judge it by
-    /// its head, which is known, so that it is not read again.
+    /// The time of the message, if the record has the agent's usual format with an id and a parent.
+    /// Readers need only the head of such a record, which is known, so it is not read again.
     pub usual: Option<i64>,
 }
 
@@ -54,17 +55,17 @@ pub(crate) enum Parent {
     Entry(EntryId),
 }
 
-/// The member that marks a leaf entry that only keeps the leaf of one copy of a session.
+/// The member that marks a `leaf` entry which only preserves the leaf of one copy of a session.
 pub(crate) const KEPT_LEAF: &str = "keptLeaf";
 
 /// The first entry that a compaction keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum FirstKept {
-    /// The one that the fields name. Entries of other kinds have none.
+    /// The fields name the entry. Entries other than compactions name none.
     #[default]
     InFields,
-    /// The compaction itself, which keeps nothing of what is before it. The member with its id is
-    /// inserted at this offset of the fields when the id is known.
+    /// The compaction itself: it keeps no entry before it. The member with its id is inserted at
+    /// this offset of the fields when the id is known.
     Itself { at: usize },
 }
 
@@ -102,7 +103,7 @@ impl NewEntry {
         self.raw(key, &literal)
     }
 
-    /// Adds a field of the caller's own: `value` is JSON. The common fields have ways of their own.
+    /// Adds a field of the caller. `value` is JSON. The common fields cannot be set in this way.
     pub fn with(self, key: &str, value: &[u8]) -> Result<Self> {
         if ["type", "id", "parentId", "timestamp"].contains(&key) {
             return Err(Error::InvalidEntry(format!(
@@ -147,13 +148,13 @@ impl NewEntry {
         self
     }
 
-    /// Gives the entry an id of the caller's choice; appending fails if it is taken.
+    /// Sets the entry's id; appending fails if another entry has the id.
     pub fn with_id(mut self, id: EntryId) -> Self {
         self.id = Some(id);
         self
     }
 
-    /// Gives the entry a time, in Unix milliseconds.
+    /// Sets the time of the entry, in Unix milliseconds.
     pub fn at(mut self, millis: i64) -> Self {
         self.timestamp = Some(json::quoted(&crate::time::format(millis)));
         self
@@ -172,14 +173,14 @@ impl NewEntry {
             .raw("display", if display { b"true" } else { b"false" })
     }
 
-    /// Returns a compaction: `summary` stands for everything before `first_kept`. `None` keeps
-    /// nothing.
+    /// Returns a compaction: `summary` replaces everything before `first_kept`. With `None`, it
+    /// keeps nothing.
     pub fn compaction(summary: &str, first_kept: Option<&EntryId>, tokens_before: u64) -> Self {
         let summary = json::quoted(summary);
         NewEntry::compaction_of(&summary, first_kept, tokens_before.to_string().as_bytes())
     }
 
-    /// Returns the same, of JSON.
+    /// Returns a compaction whose summary and token count are JSON.
     pub(crate) fn compaction_of(
         summary: &[u8],
         first_kept: Option<&EntryId>,
@@ -193,13 +194,14 @@ impl NewEntry {
         entry.raw("tokensBefore", tokens_before)
     }
 
-    /// Returns a summary of the branch that was left at `from` (`None`: before the first entry).
+    /// Returns a summary of the branch that was abandoned at `from` (`None`: before the first
+    /// entry).
     pub fn branch_summary(from: Option<&EntryId>, summary: &str) -> Self {
         let from = from.map_or("root", EntryId::as_str);
         NewEntry::new(Kind::BranchSummary).text("fromId", from).text("summary", summary)
     }
 
-    /// State of an extension; not in the model's context. `data` is JSON.
+    /// Returns state of an extension, which is not in the context. `data` is JSON.
     pub fn custom(custom_type: &str, data: Option<&[u8]>) -> Result<Self> {
         let entry = NewEntry::new(Kind::Custom).text("customType", custom_type);
         data.map_or(Ok(entry.clone()), |data| entry.with("data", data))
@@ -211,8 +213,9 @@ impl NewEntry {
         Ok(NewEntry::of_custom_message(custom_type, checked("content", content)?, display))
     }
 
-    /// Changes what `target` contributes to this branch's context: `None` removes it, JSON content
-    /// (a string or blocks) replaces its content.
+    /// Returns a context edit, which changes what `target` contributes to the context of its
+    /// branch: `None` removes the contribution, JSON content (a string or blocks) replaces its
+    /// content.
     pub fn context_edit(target: &EntryId, content: Option<&[u8]>) -> Result<Self> {
         let entry = NewEntry::new(Kind::ContextEdit).text("targetId", target.as_str());
         Ok(match content {
@@ -224,7 +227,7 @@ impl NewEntry {
         })
     }
 
-    /// Returns a label on `target`; `None` clears it.
+    /// Returns a label on `target`; `None` removes the label.
     pub fn label(target: &EntryId, label: Option<&str>) -> Self {
         let entry = NewEntry::new(Kind::Label).text("targetId", target.as_str());
         match label {
@@ -233,7 +236,7 @@ impl NewEntry {
         }
     }
 
-    /// Moves the leaf to `target` (`None`: before the first entry).
+    /// Returns a `leaf` entry, which moves the leaf to `target` (`None`: before the first entry).
     pub fn leaf(target: Option<&EntryId>) -> Self {
         let entry = NewEntry::new(Kind::Leaf).under(target.cloned());
         match target {
@@ -242,30 +245,31 @@ impl NewEntry {
         }
     }
 
-    /// Returns a move of the leaf that keeps one copy of a session where it is after entries of another
-    /// copy were added. It is not carried to other copies.
+    /// Returns a `leaf` entry that restores the leaf of one copy of a session after entries of
+    /// another copy were added. It is not synchronized to other copies.
     #[doc(hidden)]
     pub fn kept_leaf(target: Option<&EntryId>) -> Self {
         NewEntry::leaf(target).raw(KEPT_LEAF, b"true")
     }
 
-    /// Returns the model from here on.
+    /// Returns a change of the model, for the entries below it.
     pub fn model_change(provider: &str, model: &str) -> Self {
         NewEntry::new(Kind::ModelChange).text("provider", provider).text("modelId", model)
     }
 
-    /// Returns the thinking level from here on.
+    /// Returns a change of the thinking level, for the entries below it.
     pub fn thinking_level_change(level: &str) -> Self {
         NewEntry::new(Kind::ThinkingLevelChange).text("thinkingLevel", level)
     }
 
-    /// Returns the session's name; empty clears it. Line breaks become spaces.
+    /// Returns an entry with the session's name; an empty name removes it. Line breaks become
+    /// spaces.
     pub fn session_info(name: &str) -> Self {
         let words: Vec<&str> = name.split(['\r', '\n']).filter(|part| !part.is_empty()).collect();
         NewEntry::new(Kind::SessionInfo).text("name", words.join(" ").trim())
     }
 
-    /// Model usage that belongs to no message. `usage` is JSON.
+    /// Returns the usage of a model that belongs to no message. `usage` is JSON.
     pub fn usage(kind: &str, provider: &str, model: &str, usage: &[u8]) -> Result<Self> {
         NewEntry::new(Kind::Usage)
             .text("kind", kind)
@@ -274,8 +278,8 @@ impl NewEntry {
             .with("usage", usage)
     }
 
-    /// Returns any entry, from a JSON object with a `type`. Its `id`, `parentId` and `timestamp`
-    /// are used if present, its other fields are kept as they are, byte for byte.
+    /// Returns an entry made of a JSON object with a `type`. Its `id`, `parentId` and `timestamp`
+    /// are used if present; its other fields are kept byte for byte.
     pub fn from_json(object: &[u8]) -> Result<Self> {
         let invalid = |why: &str| Error::InvalidEntry(why.to_owned());
         let object = object.trim_ascii();
@@ -374,17 +378,17 @@ impl NewEntry {
         [b"{", self.fields.get(1..).unwrap_or_default(), b"}"].concat()
     }
 
-    /// Returns the entry with everything in it that depends on its own id.
+    /// Returns the entry with the fields that depend on its own id.
     pub(crate) fn settled(&self, id: &str) -> Cow<'_, NewEntry> {
         let FirstKept::Itself { at } = self.first_kept else { return Cow::Borrowed(self) };
         let member = [b",\"firstKeptEntryId\":", &*json::quoted(id)].concat();
         let mut entry = NewEntry { first_kept: FirstKept::InFields, ..self.clone() };
-        // Fields are only ever added after it.
+        // Fields are only ever added after this offset.
         entry.fields.splice(at..at, member);
         Cow::Owned(entry)
     }
 
-    /// The entry as a line, newline included.
+    /// Writes the entry as a line, including the newline.
     pub(crate) fn write_line(&self, out: &mut Vec<u8>, id: &str, parent: &[u8], timestamp: &[u8]) {
         out.extend_from_slice(b"{\"type\":");
         json::write_string(out, &self.type_name);
@@ -399,7 +403,7 @@ impl NewEntry {
     }
 }
 
-/// Returns the name of a type, without a copy of those that are known.
+/// Returns the name of a type, without copying it if it is known.
 fn known_type(name: Cow<'_, str>) -> Cow<'static, str> {
     match Kind::of(&name).name() {
         Some(known) if known == name => Cow::Borrowed(known),
@@ -407,7 +411,8 @@ fn known_type(name: Cow<'_, str>) -> Cow<'static, str> {
     }
 }
 
-/// A raw line break outside a string is white space in JSON, and the end of an entry here.
+/// Replaces raw line breaks by spaces. Outside a string, a line break is white space in JSON, but
+/// it would end the entry in a session file.
 fn one_line(json: &mut [u8]) {
     let mut rest = json;
     while let Some(at) = memchr::memchr2(b'\n', b'\r', rest) {

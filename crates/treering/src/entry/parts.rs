@@ -1,8 +1,9 @@
 //! The blocks and the fields of a message, found in one pass over it.
 //!
-//! To find a field means to pass over all others, and content is most of a message: block by block, value
-//! by value it would be read four times. A message that is known to be well-formed is read here from
-//! front to back, once. One that is not is left to the careful readers: the answer is the same.
+//! Finding a field means skipping all others, and content is most of a message: with one search for
+//! each block and each value, it would be read four times. A message that is known to be
+//! well-formed is read here once, from front to back. Any other message is left to the readers that
+//! check it; the result is the same.
 
 use super::{Block, MessageView};
 use crate::json::{self, Members, ObjectEnd};

@@ -1,10 +1,10 @@
-//! All texts inside a JSON value, whatever its shape.
+//! Finds all texts inside a JSON value of any form.
 
 use crate::json;
 use std::borrow::Cow;
 
-/// Returns the strings in a JSON value, decoded, in order, however deep they are; the keys of
-/// objects are not among them. Of JSON that is cut off or broken, the strings that are whole.
+/// Returns the strings in a JSON value at any depth, decoded, in order, without the keys of
+/// objects. For JSON that is incomplete or invalid, these are the complete strings.
 ///
 /// ```
 /// let arguments = br#"{"command":"ls \u00e9","env":[{"HOME":"/root"}],"n":1}"#;
@@ -16,7 +16,7 @@ pub fn strings(json: &[u8]) -> impl Iterator<Item = Cow<'_, str>> {
     std::iter::from_fn(move || {
         loop {
             let start = at + memchr::memchr(b'"', json.get(at..)?)?;
-            // Past a broken string it is unknown which bytes are inside of a string.
+            // After a broken string, it is unknown which bytes are inside a string.
             let end = json::skip_string(json, start)?;
             at = end;
             if json.get(json::skip_space(json, end)) != Some(&b':') {

@@ -1,9 +1,10 @@
-//! Tool calls and results in messages, wherever a message keeps them.
+//! Finds the tool calls and results in a message, in every place where messages have them.
 
 use super::{Block, MessageView, Role};
 use crate::json;
 
-/// The tool calls and results of a message: whether each is a call, and the call's id.
+/// Calls `each` for every tool call and result in a message: whether it is a call, and the id of
+/// the call.
 pub(crate) fn tool_uses(message: &[u8], mut each: impl FnMut(bool, &str)) {
     let view = MessageView::new(message);
     match view.role() {
@@ -16,7 +17,7 @@ pub(crate) fn tool_uses(message: &[u8], mut each: impl FnMut(bool, &str)) {
             for block in view.blocks() {
                 match block {
                     Block::ToolCall { id, .. } if !id.is_empty() => each(true, &id),
-                    // The results of a provider's own tools stand in the message that called them.
+                    // The results of a provider's own tools are in the same message as the calls.
                     Block::Other(raw) => {
                         if let Some(call) = json::get(raw, "tool_use_id").and_then(json::string) {
                             each(false, &call);

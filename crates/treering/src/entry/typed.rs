@@ -1,7 +1,7 @@
 //! Typed views of messages, by role. They borrow and decode on demand.
 //!
 //! A view never fails: a field that is missing or of another type is empty or `None`, and half a
-//! surrogate pair becomes U+FFFD. The bytes stay reachable ([`MessageView::raw`]).
+//! surrogate pair becomes U+FFFD. The exact bytes are available ([`MessageView::raw`]).
 
 use super::message::{StopReason, TokenUsage};
 use super::view::number;
@@ -71,7 +71,7 @@ impl<'a> AssistantView<'a> {
         self.0
     }
 
-    /// Returns the protocol that the provider was asked with.
+    /// Returns the name of the provider's API.
     pub fn api(&self) -> Cow<'a, str> {
         self.0.text_field("api")
     }
@@ -188,7 +188,7 @@ impl<'a> BashExecutionView<'a> {
         self.0.field("fullOutputPath")
     }
 
-    /// Returns whether the command is kept from the model.
+    /// Returns whether the command is excluded from the context.
     pub fn is_excluded(&self) -> bool {
         self.0.is_set("excludeFromContext")
     }

@@ -7,7 +7,7 @@ use crate::json;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// An entry of a session: what the tree knows of it, and its bytes.
+/// An entry of a session: its id, parent, type and time, and its bytes.
 ///
 /// ```
 /// use treering::{Message, Session};
@@ -25,36 +25,36 @@ pub struct Entry {
     pub(crate) role: Option<Role>,
     pub(crate) time: Option<i64>,
     pub(crate) raw: Vec<u8>,
-    /// As it stands in the file, where that is not `raw`.
+    /// The record in the file, if it differs from `raw`.
     pub(crate) record: Option<Vec<u8>>,
     pub(crate) more: Vec<Vec<u8>>,
     pub(crate) damaged: bool,
-    /// All of `raw` was checked, and is one well-formed object.
+    /// Whether all of `raw` was checked and is one well-formed object.
     pub(crate) checked: bool,
-    /// The position of its message, if it was checked.
+    /// The range of the message in `raw`, if it was checked.
     pub(crate) message: Option<Range<usize>>,
 }
 
-/// The parts of an [`Entry`], for programs that carry entries to another process.
+/// The parts of an [`Entry`], for programs that send entries to another process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryParts {
     /// The entry's id.
     pub id: EntryId,
-    /// The entry it continues.
+    /// The id of the parent; `None` for a root.
     pub parent: Option<EntryId>,
-    /// Its type.
+    /// The type of the entry.
     pub kind: Kind,
     /// The role of its message.
     pub role: Option<Role>,
-    /// Its time in Unix milliseconds.
+    /// The time of the entry in Unix milliseconds.
     pub time: Option<i64>,
-    /// Its JSON in treering's shape.
+    /// The JSON of the entry in treering's format.
     pub raw: Vec<u8>,
-    /// The record as it stands in the file, where that is not `raw`.
+    /// The record in the file, if it differs from `raw`.
     pub record: Option<Vec<u8>>,
     /// Further messages of the same record.
     pub more_messages: Vec<Vec<u8>>,
-    /// Whether the bytes are not a whole JSON object.
+    /// Whether the bytes are not a complete JSON object.
     pub is_damaged: bool,
 }
 
@@ -84,7 +84,8 @@ impl Entry {
         }
     }
 
-    /// Makes an entry of parts. They may come from anywhere: nothing in their bytes is relied upon.
+    /// Creates an entry from parts. They need not come from `into_parts`:
+    /// nothing about their bytes is assumed.
     pub fn from_parts(parts: EntryParts) -> Self {
         Entry {
             id: parts.id,
@@ -106,8 +107,8 @@ impl Entry {
         &self.id
     }
 
-    /// Returns the entry it continues; `None` for a root. A parent that the session does not have,
-    /// or that would close a circle, is not a parent.
+    /// Returns the id of the parent; `None` for a root. A parent that the session does not have, or
+    /// that would close a ring, counts as none.
     pub fn parent(&self) -> Option<&EntryId> {
         self.parent.as_ref()
     }
@@ -117,11 +118,11 @@ impl Entry {
         self.kind
     }
 
-    /// Returns the `type` as it stands in the file, also for types treering does not know.
+    /// Returns the `type` as in the file, also if treering does not know it.
     pub fn type_name(&self) -> Cow<'_, str> {
         match self.kind.name() {
             Some(name) => Cow::Borrowed(name),
-            // Also of a damaged entry: that much of it can be read.
+            // The type can be read even if the entry is damaged.
             None => json::get(&self.raw, "type").and_then(json::string).unwrap_or_default(),
         }
     }
@@ -136,29 +137,30 @@ impl Entry {
         self.time
     }
 
-    /// Returns the entry in treering's shape: its bytes exactly as in the file, unless the file is
+    /// Returns the entry in treering's format: its bytes exactly as in the file, unless the file is
     /// of an older version or another agent's.
     pub fn raw(&self) -> &[u8] {
         &self.raw
     }
 
-    /// Returns the record as it stands in the file, in the dialect of its agent.
+    /// Returns the record as in the file, in the dialect of its agent.
     pub fn record(&self) -> &[u8] {
         self.record.as_deref().unwrap_or(&self.raw)
     }
 
-    /// Further messages of the same record: some agents keep the results of parallel calls together.
+    /// Returns the further messages of the same record: some agents store the results of parallel
+    /// calls together.
     pub fn more_messages(&self) -> impl Iterator<Item = MessageView<'_>> {
         self.more.iter().map(|raw| MessageView::new(raw))
     }
 
-    /// Returns whether the bytes are not a whole JSON object. A damaged entry keeps its place in
-    /// the tree and contributes nothing to a context.
+    /// Returns whether the bytes are not a complete JSON object. A damaged entry keeps its position
+    /// in the tree and contributes nothing to a context.
     pub fn is_damaged(&self) -> bool {
         self.damaged
     }
 
-    /// Returns the raw JSON of a field, if the entry is whole and has it.
+    /// Returns the raw JSON of a field, if the entry is complete and has the field.
     pub fn get(&self, key: &str) -> Option<&[u8]> {
         match (self.damaged, self.checked) {
             (true, _) => None,
@@ -182,7 +184,7 @@ impl Entry {
         (self.kind == Kind::Message).then_some(MessageView { raw, checked: self.checked })
     }
 
-    /// Returns the entry, read as what its type says it is.
+    /// Returns the content of the entry according to its type.
     ///
     /// ```
     /// use treering::entry::Body;
@@ -259,7 +261,7 @@ impl Entry {
     }
 }
 
-/// The content of an entry, by type. Raw JSON where the shape is the caller's business.
+/// The content of an entry, by type. Fields whose form treering does not define are raw JSON.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the fields are those of docs/format.md")]
@@ -271,7 +273,7 @@ pub enum Body<'a> {
         tokens_before: Option<f64>,
         details: Option<&'a [u8]>,
         usage: Option<TokenUsage>,
-        /// Whether an extension wrote it.
+        /// Whether an extension wrote the summary.
         from_hook: bool,
     },
     BranchSummary {
@@ -279,7 +281,7 @@ pub enum Body<'a> {
         summary: Cow<'a, str>,
         details: Option<&'a [u8]>,
         usage: Option<TokenUsage>,
-        /// Whether an extension wrote it.
+        /// Whether an extension wrote the summary.
         from_hook: bool,
     },
     CustomMessage {
@@ -288,7 +290,7 @@ pub enum Body<'a> {
         text: String,
         /// The content: a string, or blocks ([`Block::all`]).
         content: &'a [u8],
-        /// Whether user interfaces show it.
+        /// Whether user interfaces show the message.
         display: bool,
         details: Option<&'a [u8]>,
     },
@@ -318,15 +320,15 @@ pub enum Body<'a> {
         name: Option<Cow<'a, str>>,
     },
     Usage {
-        /// The purpose: `cache_warm`, …
+        /// The purpose of the request: `cache_warm`, …
         kind: Cow<'a, str>,
         provider: Cow<'a, str>,
         model: Cow<'a, str>,
         usage: Option<&'a [u8]>,
     },
-    /// A type treering does not know: use [`Entry::raw`] and [`Entry::get`].
+    /// A type that treering does not know: use [`Entry::raw`] and [`Entry::get`].
     Other,
-    /// Not a whole object, or a message entry without a message.
+    /// An incomplete object, or a message entry without a message.
     Damaged,
 }
 
@@ -334,7 +336,7 @@ pub enum Body<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct MessageView<'a> {
     pub(super) raw: &'a [u8],
-    /// It is known to be well-formed.
+    /// Whether `raw` is known to be well-formed.
     pub(super) checked: bool,
 }
 
@@ -355,7 +357,7 @@ impl<'a> MessageView<'a> {
         found
     }
 
-    /// Returns the raw JSON of several fields, read in one go.
+    /// Returns the raw JSON of several fields, found in one pass.
     ///
     /// ```
     /// let message = treering::entry::MessageView::new(br#"{"role":"user","content":"hi"}"#);
@@ -410,13 +412,13 @@ impl<'a> MessageView<'a> {
 pub enum Block<'a> {
     Text {
         text: Cow<'a, str>,
-        /// The signature of OpenAI's Responses API.
+        /// The signature of the text, from OpenAI's Responses API.
         signature: Option<Cow<'a, str>>,
     },
     Thinking {
         text: Cow<'a, str>,
         signature: Option<Cow<'a, str>>,
-        /// The provider encrypted it: the signature is all of it.
+        /// Whether the provider encrypted the thinking. The signature is then all there is.
         is_redacted: bool,
     },
     Image {
@@ -427,10 +429,10 @@ pub enum Block<'a> {
         id: Cow<'a, str>,
         name: Cow<'a, str>,
         arguments: Option<&'a [u8]>,
-        /// The signature of the thought behind the call, of Google's API.
+        /// The signature of the thought that led to the call, from Google's API.
         signature: Option<Cow<'a, str>>,
     },
-    /// A block treering does not know: its JSON.
+    /// The JSON of a block that treering does not know.
     Other(&'a [u8]),
 }
 
@@ -462,7 +464,7 @@ impl<'a> Block<'a> {
         Block::with(raw, json::get_all(raw, Block::KEYS))
     }
 
-    /// Returns a block that has these values of [`Block::KEYS`].
+    /// Returns the block with these values of [`Block::KEYS`].
     pub(super) fn with(raw: &'a [u8], values: [Option<&'a [u8]>; 12]) -> Block<'a> {
         let [kind, text, thinking, data, mime_type, id, name, arguments, rest @ ..] = values;
         let [thinking_signature, redacted, text_signature, thought_signature] = rest;

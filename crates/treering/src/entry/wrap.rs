@@ -1,4 +1,5 @@
-//! Messages as model providers know them: texts stand for roles that exist only in sessions.
+//! Messages as model providers know them: messages of roles that exist only in sessions become
+//! texts.
 //!
 //! The wrapper texts are shared with other agents; models have seen them in earlier turns of the same
 //! sessions. They must not change by a byte.
@@ -14,8 +15,8 @@ const BRANCH_BEFORE: &str =
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
 const BRANCH_AFTER: &str = "</summary>";
 
-/// A text under construction, as the inside of a JSON string: pieces of the session are copied as
-/// they stand, so that not even half a surrogate pair changes.
+/// A text under construction, in the escaped form of a JSON string: pieces of the session are
+/// copied unchanged, so that not even half a surrogate pair is lost.
 #[derive(Default)]
 pub(crate) struct WrappedText(Vec<u8>);
 
@@ -34,7 +35,7 @@ impl WrappedText {
         self
     }
 
-    /// Returns the content of a message that is this text.
+    /// Returns message content that consists of this text.
     pub(crate) fn block(&self) -> Vec<u8> {
         [b"[", &*self.text_block(), b"]"].concat()
     }
@@ -51,7 +52,7 @@ impl WrappedText {
     }
 }
 
-/// Returns the inside of a string literal; nothing if there is none.
+/// Returns the inside of a string literal; empty if there is none.
 fn inside(literal: Option<&[u8]>) -> &[u8] {
     literal.and_then(json::inside).unwrap_or_default()
 }
@@ -141,8 +142,8 @@ impl<'a> Mentions<'a> {
     }
 }
 
-/// Returns a message as a provider knows it, or `None` if its user excluded it from the context or its
-/// role is unknown.
+/// Returns a message as a provider knows it, or `None` if the user excluded it from the context or
+/// its role is unknown.
 pub(crate) fn for_provider(message: &[u8]) -> Option<Cow<'_, [u8]>> {
     let view = MessageView::new(message);
     let summary = || inside(view.get("summary"));
@@ -183,7 +184,7 @@ pub(crate) fn for_provider(message: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(json))
 }
 
-/// Returns whether the user kept the message, a command and its output, from the model.
+/// Returns whether the user excluded the message, a command and its output, from the context.
 pub(crate) fn is_excluded(view: MessageView<'_>) -> bool {
     let is_command = || matches!(&*view.role_name(), "bashExecution" | "pythonExecution");
     is_true(view.get("excludeFromContext")) && is_command()

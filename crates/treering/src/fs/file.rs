@@ -54,7 +54,7 @@ impl File {
         matches!(self.0, Inner::System(_))
     }
 
-    /// Reads at `offset`, and leaves the cursor where it is. Reads on where a signal interrupted it.
+    /// Reads at `offset` without moving the cursor. Continues after an interruption by a signal.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let read = match &self.0 {
@@ -81,7 +81,7 @@ impl File {
         Ok(self.metadata()?.len)
     }
 
-    /// Cuts the file, or extends it with zeros.
+    /// Truncates the file, or extends it with zeros.
     pub fn set_len(&self, len: u64) -> io::Result<()> {
         match &self.0 {
             Inner::System(file) => file.set_len(len),
@@ -89,8 +89,8 @@ impl File {
         }
     }
 
-    /// Gives the file the owner, the permissions and the time of another. Fails if the system does not let
-    /// this process keep the owner.
+    /// Sets the owner, the permissions and the time of the file to those of another. Fails if this
+    /// process may not set the owner.
     pub fn set_attributes(&self, of: &Metadata) -> io::Result<()> {
         let own = self.metadata()?;
         // Changing the owner may clear permission bits, so the permissions come second.

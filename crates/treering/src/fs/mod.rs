@@ -1,9 +1,9 @@
 //! The file system as treering uses it.
 //!
-//! Every file that treering creates, changes, replaces, locks or removes goes through this module. The
-//! functions here act on the operating system's files unless [`with`] put another [`FileSystem`] in
-//! their place for the current thread: tests run the same code on a simulated disk that fails, crashes
-//! and lets other programs act between any two calls.
+//! Every file that treering creates, changes, replaces, locks or removes goes through this module.
+//! The functions here act on the operating system's files unless [`with`] replaced them by another
+//! [`FileSystem`] for the current thread: tests run the same code on a simulated disk that fails,
+//! crashes and lets other programs act between any two calls.
 //!
 //! [`NewFile`] is the one way to make a file that appears complete or not at all.
 //!
@@ -31,18 +31,18 @@ use system::System;
 /// The access that a file is opened with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Reading only.
+    /// Opens for reading only.
     Read,
-    /// Reading, and writing at the end.
+    /// Opens for reading, and for writing at the end.
     Append,
-    /// Reading, and writing anywhere in the file.
+    /// Opens for reading, and for writing anywhere in the file.
     Write,
-    /// As [`Append`](Access::Append), to a file that does not exist yet and that only its owner can read.
+    /// Creates a file that only its owner can read, and opens it like [`Append`](Access::Append).
     /// Never opens anything that exists, not even through a symbolic link.
     CreateNew,
 }
 
-/// The type of the thing that a path names.
+/// The type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
@@ -53,12 +53,12 @@ pub enum FileKind {
     Other,
 }
 
-/// Identifies a file among all files of the machine, whatever names it has.
+/// Identifies a file on this machine, independently of its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileId {
     /// The device.
     pub device: u64,
-    /// The number of the file on it.
+    /// The number of the file on the device.
     pub number: u64,
 }
 
@@ -69,7 +69,8 @@ pub struct Metadata {
     pub kind: FileKind,
     /// The length in bytes.
     pub len: u64,
-    /// The identity of the file. Where the system has none, files created at different times differ.
+    /// The identity of the file. On systems without one, files that were created at different times
+    /// differ.
     pub id: FileId,
     /// The number of names.
     pub links: u64,
@@ -79,8 +80,8 @@ pub struct Metadata {
     pub owner: Option<(u32, u32)>,
     /// The time of the last write.
     pub modified: SystemTime,
-    /// The time of the last change of any kind: a write, a new name, other permissions. The time of the
-    /// last write where the system does not tell.
+    /// The time of the last change of any kind: a write, a new name, other permissions. It is the
+    /// time of the last write if the system does not provide it.
     pub changed: SystemTime,
 }
 
@@ -91,23 +92,24 @@ impl Metadata {
     }
 
     /// Returns whether the permissions let no user write, not even the owner. The superuser can
-    /// write such a file all the same.
+    /// still write to such a file.
     pub fn is_write_protected(&self) -> bool {
         self.mode & 0o222 == 0
     }
 }
 
-/// The operations of a file system, and the clock that it stamps files with.
+/// The operations of a file system, and the clock for its timestamps.
 pub trait FileSystem: std::fmt::Debug + Send + Sync {
     /// Opens a regular file, or creates one.
     fn open(&self, path: &Path, access: Access) -> io::Result<File>;
-    /// Returns the metadata of what a path names; `follow` says whether a symbolic link is followed.
+    /// Returns the metadata of the file at a path; `follow` says whether a symbolic link is
+    /// followed.
     fn metadata(&self, path: &Path, follow: bool) -> io::Result<Metadata>;
     /// Resolves symbolic links.
     fn canonicalize(&self, path: &Path) -> io::Result<PathBuf>;
     /// Gives a file a second name, which must not exist.
     fn hard_link(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Renames a file, over one that has the new name.
+    /// Renames a file, and replaces a file that has the new name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a name of a file.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
@@ -117,7 +119,7 @@ pub trait FileSystem: std::fmt::Debug + Send + Sync {
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
     /// Returns the time.
     fn now(&self) -> SystemTime;
-    /// Waits.
+    /// Waits for this duration.
     fn sleep(&self, duration: Duration);
 }
 
@@ -125,7 +127,7 @@ thread_local! {
     static OVERRIDE: RefCell<Option<Arc<dyn FileSystem>>> = const { RefCell::new(None) };
 }
 
-/// Runs `body` with `system` in the place of the operating system's files, on this thread.
+/// Runs `body` with `system` instead of the operating system's files, on this thread.
 pub fn with<T>(system: Arc<dyn FileSystem>, body: impl FnOnce() -> T) -> T {
     struct Restore(Option<Arc<dyn FileSystem>>);
     impl Drop for Restore {
@@ -144,7 +146,7 @@ fn on<T>(body: impl FnOnce(&dyn FileSystem) -> T) -> T {
     }
 }
 
-/// Opens a regular file. Anything else is refused, and never waited for: see [`is_not_regular`].
+/// Opens a regular file. Anything else is refused without waiting: see [`is_not_regular`].
 pub fn open(path: &Path, access: Access) -> io::Result<File> {
     on(|system| system.open(path, access))
 }
@@ -154,12 +156,12 @@ pub fn metadata(path: &Path) -> io::Result<Metadata> {
     on(|system| system.metadata(path, true))
 }
 
-/// Returns the metadata of what a path names, which may be a symbolic link.
+/// Returns the metadata of the file at a path; if that is a symbolic link, of the link itself.
 pub fn symlink_metadata(path: &Path) -> io::Result<Metadata> {
     on(|system| system.metadata(path, false))
 }
 
-/// Returns whether a path names anything, a broken symbolic link included.
+/// Returns whether there is a file at a path, including a broken symbolic link.
 pub fn exists(path: &Path) -> bool {
     symlink_metadata(path).is_ok()
 }
@@ -174,7 +176,7 @@ pub fn hard_link(from: &Path, to: &Path) -> io::Result<()> {
     on(|system| system.hard_link(from, to))
 }
 
-/// Renames a file, over one that has the new name.
+/// Renames a file, and replaces a file that has the new name.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     on(|system| system.rename(from, to))
 }
@@ -205,12 +207,12 @@ pub fn now() -> SystemTime {
     on(|system| system.now())
 }
 
-/// Waits.
+/// Waits for this duration.
 pub fn sleep(duration: Duration) {
     on(|system| system.sleep(duration));
 }
 
-/// Returns `path` with something added to its name, in the same directory.
+/// Returns `path` with a suffix added to its name, in the same directory.
 pub fn beside(path: &Path, suffix: impl AsRef<OsStr>) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(suffix);
@@ -225,7 +227,7 @@ fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// Opens a file that has no name and that only this process can read. It is always a file of the
+/// Opens a file without a name, which only this process can read. It is always a file of the
 /// operating system, in its directory for temporary files.
 pub fn nameless() -> io::Result<File> {
     let path = std::env::temp_dir().join(format!("treering-{}", new_file::random_name()));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A file under construction, beside the place where it will be.
+/// A file that is being written in the directory of its target.
 ///
 /// It is created exclusively, under a name that cannot be guessed, readable by its owner only.
 /// [`publish`](NewFile::publish) or [`publish_replacing`](NewFile::publish_replacing) give it its final
@@ -30,7 +30,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub struct NewFile {
     /// `None` once the file was published.
     file: Option<File>,
-    /// The name while it is being written.
+    /// The temporary name of the file.
     path: PathBuf,
     target: PathBuf,
     /// Directories that got a new name and are not synced yet.
@@ -38,13 +38,13 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Creates an empty file that will be at `target`. Its directory, and those above it, are created
-    /// where they are missing.
+    /// Creates an empty file that will be published as `target`. Missing directories are created.
     pub fn beside(target: &Path) -> io::Result<Self> {
         let unsynced = create_private_dir(directory_of(target))?;
         loop {
             let path = unique_beside(target, "tmp");
-            // Listed before it exists, so that a signal in between leaves nothing behind.
+            // The file is registered before it exists, so that it is removed even if a signal
+            // arrives in between.
             unfinished().push(path.clone());
             let file = match super::open(&path, Access::CreateNew) {
                 Err(error) => {
@@ -78,7 +78,7 @@ impl NewFile {
         self.file.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Fills the file with what `write` writes, through a buffer.
+    /// Fills the file through a buffer with the output of `write`.
     pub(crate) fn fill(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -88,13 +88,14 @@ impl NewFile {
         out.into_inner().map_err(io::IntoInnerError::into_error)
     }
 
-    /// Gives the file its name, which nothing may have yet. Content, name and new directories are on disk
+    /// Gives the file its name, which must not exist. Content, name and new directories are on disk
     /// when this returns.
     ///
     /// # Errors
     ///
-    /// Fails with [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the name is taken: whatever has it is
-    /// left alone. If only the last step fails, syncing the directory, the file keeps its name.
+    /// Fails with [`AlreadyExists`](io::ErrorKind::AlreadyExists) if the name exists; the existing
+    /// file is not changed. If only the last step fails, syncing the directory, the file keeps its
+    /// name.
     pub fn publish(mut self) -> io::Result<File> {
         self.file()?.sync_all()?;
         self.put()?;
@@ -102,15 +103,16 @@ impl NewFile {
         self.into_file()
     }
 
-    /// As [`publish`](NewFile::publish), without waiting for the disk. Returns the directories that have
-    /// to be synced for the name to survive a power failure.
+    /// Publishes the file as [`publish`](NewFile::publish) does, without waiting for the disk.
+    /// Returns the directories that have to be synced for the name to survive a power failure.
     pub(crate) fn publish_unsynced(mut self) -> io::Result<(File, Vec<PathBuf>)> {
         self.put()?;
         let unsynced = std::mem::take(&mut self.unsynced);
         Ok((self.into_file()?, unsynced))
     }
 
-    /// As [`publish`](NewFile::publish), but takes the place of a file that has the name.
+    /// Publishes the file as [`publish`](NewFile::publish) does, and replaces a file that has the
+    /// name.
     pub fn publish_replacing(mut self) -> io::Result<File> {
         self.file()?.sync_all()?;
         self.rename()?;
@@ -118,14 +120,14 @@ impl NewFile {
         self.into_file()
     }
 
-    /// As [`publish_replacing`](NewFile::publish_replacing), without waiting for the disk: for what can be
-    /// made again, such as a cache.
+    /// Publishes the file as [`publish_replacing`](NewFile::publish_replacing) does, without
+    /// waiting for the disk: for files that can be created again, such as a cache.
     pub fn publish_replacing_unsynced(mut self) -> io::Result<File> {
         self.rename()?;
         self.file.take().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Renames the file over whatever has its name.
+    /// Renames the file, and replaces any file that has its name.
     pub(crate) fn rename(&mut self) -> io::Result<()> {
         super::rename(&self.path, &self.target)?;
         forget(&self.path);
@@ -133,11 +135,11 @@ impl NewFile {
         Ok(())
     }
 
-    /// Gives the file its name without taking it from anything else.
+    /// Gives the file its name without replacing another file.
     fn put(&mut self) -> io::Result<()> {
         match super::hard_link(&self.path, &self.target) {
             Ok(()) => {
-                // A second name would hide a later deletion of the first.
+                // The temporary name would keep the file alive after its final name is deleted.
                 let removed = super::remove_file(&self.path);
                 forget(&self.path);
                 self.named();
@@ -184,15 +186,15 @@ impl Write for NewFile {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if self.file.take().is_some() && !self.path.as_os_str().is_empty() {
-            // The file is of no use any more, and a destructor cannot report an error.
+            // The file is not needed any more, and a destructor cannot report an error.
             let _ = super::remove_file(&self.path);
             forget(&self.path);
         }
     }
 }
 
-/// Creates a directory, and those above it that are missing, for the owner only. Returns the directories
-/// that have to be synced for the new ones to survive a power failure.
+/// Creates a directory and its missing parents, for the owner only. Returns the directories that
+/// have to be synced for the new ones to survive a power failure.
 pub fn create_private_dir(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut missing: Vec<&Path> = Vec::new();
     let mut at = Some(path);
@@ -207,7 +209,7 @@ pub fn create_private_dir(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut unsynced = Vec::new();
     for directory in missing.into_iter().rev() {
         match super::on(|system| system.create_dir(directory)) {
-            // Another process was faster.
+            // Another process created the directory first.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             created => created?,
         }
@@ -216,7 +218,8 @@ pub fn create_private_dir(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(unsynced)
 }
 
-/// Returns whether an error of [`hard_link`](super::hard_link) means that the file system has no links.
+/// Returns whether an error of [`hard_link`](super::hard_link) means that the file system has no
+/// hard links.
 pub(crate) fn is_linkless(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -227,11 +230,11 @@ pub(crate) fn is_linkless(error: &io::Error) -> bool {
     )
 }
 
-/// The longest part of a file's name that a unique name beside it repeats: file names end at 255
+/// The longest part of a file's name that a unique name repeats: file names are limited to 255
 /// bytes.
 const MAX_STEM: usize = 200;
 
-/// Returns `NAME.RANDOM.ending`, beside a file: a name that nothing has.
+/// Returns the unused name `NAME.RANDOM.ending` in the directory of a file.
 pub fn unique_beside(path: &Path, ending: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default();
     let mut name = match name.len() {
@@ -246,7 +249,7 @@ pub fn unique_beside(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// 32 hexadecimal digits that other processes cannot guess.
+/// Returns 32 hexadecimal digits that other processes cannot guess.
 pub(super) fn random_name() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -265,8 +268,8 @@ fn forget(path: &Path) {
     unfinished().retain(|unfinished| unfinished != path);
 }
 
-/// Removes the unfinished files of this process: for a program that is about to end because of a signal.
-/// Until the guard that this returns is dropped, no other file is begun.
+/// Removes the unfinished files of this process, for a program that is about to end because of a
+/// signal. No other file is begun until the returned guard is dropped.
 pub fn remove_unfinished() -> impl Sized {
     let mut unfinished = unfinished();
     for path in unfinished.drain(..) {

@@ -1,9 +1,9 @@
 //! Opens regular files, and nothing else, without ever waiting.
 //!
-//! Opening a named pipe waits for its other end, opening a device can have side effects, and neither
-//! can be a session. Every file whose name comes from a user or from a directory is opened here. The
-//! type is checked twice: before the file is opened, so that no device is touched, and on the open
-//! file, because the name may have come to mean another file in between.
+//! Opening a named pipe waits for its other end, opening a device can have side effects, and
+//! neither can be a session. Every file whose name comes from a user or from a directory is opened
+//! here. The type is checked twice: before the file is opened, so that no device is touched, and on
+//! the open file, because the name may refer to another file by then.
 
 use super::{Access, File};
 use std::fmt;
@@ -92,7 +92,7 @@ pub(super) fn open_regular(
 fn set_flags(options: &mut OpenOptions, links: Links) {
     use std::os::unix::fs::OpenOptionsExt;
     let no_follow = if links == Links::Refused { libc::O_NOFOLLOW } else { 0 };
-    // Both have no effect on a regular file.
+    // Both flags have no effect on a regular file.
     options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | no_follow);
 }
 
@@ -132,7 +132,7 @@ fn type_name(file_type: FileType) -> &'static str {
     }
 }
 
-/// The name of the type that a file has instead of being a regular file.
+/// The type of a file that is not a regular file.
 #[derive(Debug)]
 struct NotRegular(&'static str);
 
@@ -197,7 +197,7 @@ mod tests {
         std::fs::write(&path, "12345").unwrap();
         assert_eq!(read(&path, 5).unwrap(), b"12345");
         assert_eq!(read(&path, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
-        // It says that it is empty, and is not.
+        // The file has content although its length is 0.
         let endless = Path::new("/proc/self/status");
         if endless.exists() {
             assert_eq!(read(endless, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);

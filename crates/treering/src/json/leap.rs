@@ -1,15 +1,15 @@
 //! Finds the ends of values by their brackets and quotes alone, 64 bytes at a time.
 //!
-//! Each block becomes bit masks, one bit a byte: its quotes, its backslashes, what is escaped, what is
-//! inside a string. The text of a string, which is most of a session, then costs no branch that depends
-//! on it.
+//! Each block is reduced to bit masks with one bit for each byte: quotes, backslashes, escaped
+//! bytes, bytes inside a string. The text of strings, which is most of a session, then needs no
+//! data-dependent branches.
 
 use super::seek::{BLOCK, Block};
 use super::skip_value;
 
-/// Returns the end of the value at `pos`, told by its brackets and quotes alone: several times as
-/// fast as [`skip_value`], for readers of heads: the grammar is checked when the body is read.
-/// `None` if it does not end.
+/// Returns the end of the value at `pos` according to its brackets and quotes alone, or `None` if
+/// it does not end. This is several times as fast as [`skip_value`], for readers of heads; the
+/// grammar is checked when the body is read.
 pub(crate) fn leap_value(bytes: &[u8], pos: usize) -> Option<usize> {
     let (open, close) = match bytes.get(pos)? {
         b'"' => return leap_string(bytes, pos),
@@ -26,7 +26,7 @@ pub(crate) fn leap_value(bytes: &[u8], pos: usize) -> Option<usize> {
         if quotes != 0 || !text.is_inside() {
             let inside = text.pass(quotes);
             if escapes & !inside != 0 {
-                // Not JSON: a backslash outside of a string escapes nothing.
+                // The bytes are not JSON: a backslash outside a string escapes nothing.
                 return leap_bytes(bytes, pos, open, close);
             }
             let mut opens = block.mask(open) & !inside;
@@ -49,7 +49,7 @@ pub(crate) fn leap_value(bytes: &[u8], pos: usize) -> Option<usize> {
     None
 }
 
-/// Returns the same, byte by byte.
+/// Returns the same as `leap_value`, byte by byte.
 fn leap_bytes(bytes: &[u8], pos: usize, open: u8, close: u8) -> Option<usize> {
     let (mut at, mut depth) = (pos + 1, 1_usize);
     loop {
@@ -70,7 +70,7 @@ fn leap_bytes(bytes: &[u8], pos: usize, open: u8, close: u8) -> Option<usize> {
     }
 }
 
-/// Returns the end of the string whose opening quote stands at `pos`.
+/// Returns the end of the string whose opening quote is at `pos`.
 #[inline]
 fn leap_string(bytes: &[u8], pos: usize) -> Option<usize> {
     let start = pos + 1;
@@ -100,14 +100,14 @@ fn leap_text(bytes: &[u8], mut at: usize) -> Option<usize> {
 /// The state between two blocks.
 #[derive(Default)]
 pub(super) struct Text {
-    /// All bits are set if the next block begins inside a string.
+    /// The bits are all set if the next block begins inside a string, and all clear otherwise.
     inside: u64,
-    /// 1 if the first byte of the next block is escaped.
+    /// The number is 1 if the first byte of the next block is escaped, and 0 otherwise.
     escaped: u64,
 }
 
 impl Text {
-    /// Returns the state at the start of a text.
+    /// Returns the state at the start of a string's text.
     pub(super) fn inside() -> Self {
         Text { inside: u64::MAX, escaped: 0 }
     }
@@ -123,7 +123,8 @@ impl Text {
         (block.mask(b'"') & !self.escaped(backslashes), backslashes)
     }
 
-    /// Returns the bytes of a block that are inside a string: from the opening quote to before the closing one.
+    /// Returns the mask of the bytes that are inside a string: from the opening quote to before the
+    /// closing one.
     #[inline]
     fn pass(&mut self, quotes: u64) -> u64 {
         let inside = prefix_xor(quotes) ^ self.inside;
@@ -131,12 +132,13 @@ impl Text {
         inside
     }
 
-    /// Returns which bytes follow an odd number of backslashes.
+    /// Returns the mask of the bytes that follow an odd number of backslashes.
     #[inline]
     pub(super) fn escaped(&mut self, backslashes: u64) -> u64 {
         const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
         let unescaped = backslashes & !self.escaped;
-        // The subtraction carries through every run of backslashes: its end tells whether its length is odd.
+        // The subtraction carries through every run of backslashes: the position of its end shows
+        // whether its length is odd.
         let ends = ((unescaped << 1) | ODD).wrapping_sub(unescaped) ^ ODD;
         let escaped = ends ^ (backslashes | self.escaped);
         self.escaped = (ends & backslashes) >> 63;
@@ -160,7 +162,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Looks for the end of a string one byte after the other.
+    /// Finds the end of a string byte by byte.
     fn end_of_text(bytes: &[u8], mut at: usize) -> Option<usize> {
         loop {
             match bytes.get(at)? {

@@ -1,10 +1,10 @@
 //! JSON as bytes: finding values without building them.
 //!
-//! Session files are full of things a Rust `String` or a `serde_json::Value` cannot hold without
-//! changing them: lone surrogates, bytes that are not UTF-8, numbers like `1e400`, a thousand
-//! levels of nesting, key order. This module therefore only *locates*: it walks the bytes of one
-//! value, checks the grammar, and hands out spans. The inside of a string is decoded only on
-//! request. Nothing here recurses, so nesting costs a bit per level, not stack.
+//! Session files contain data that a Rust `String` or a `serde_json::Value` cannot hold without
+//! changing it: lone surrogates, bytes that are not UTF-8, numbers like `1e400`, a thousand levels
+//! of nesting, key order. This module therefore only locates values: it walks the bytes of one
+//! value, checks the grammar, and returns spans. The inside of a string is decoded only on request.
+//! Nothing here recurses, so nesting costs a bit per level, not stack.
 //!
 //! The grammar is RFC 8259 with one relaxation: bytes above 0x7F inside strings are not checked for
 //! UTF-8, because a damaged text must not make an entry disappear.
@@ -31,21 +31,21 @@ pub(crate) fn skip_space(bytes: &[u8], mut pos: usize) -> usize {
     pos
 }
 
-/// Returns the end of the string literal whose opening quote stands at `pos`.
+/// Returns the end of the string literal whose opening quote is at `pos`.
 #[inline]
 pub(crate) fn skip_string(bytes: &[u8], pos: usize) -> Option<usize> {
     if bytes.get(pos) != Some(&b'"') {
         return None;
     }
-    // Most strings, all keys among them, have no escapes.
+    // Most strings, and all usual keys, have no escapes.
     let at = next_special(bytes, pos + 1)?;
     if bytes[at] == b'"' { Some(at + 1) } else { skip_escapes(bytes, at) }
 }
 
-/// Returns the end of the string in which a byte stands at `at` that cannot be in it as it is.
+/// Returns the end of the string in which the byte at `at` is a backslash or a control character.
 ///
-/// Texts of agents are lines of code, with an escape every few bytes: 64 bytes are checked together, and only escapes
-/// that are rare are looked at one by one.
+/// Texts of agents are often source code, with an escape every few bytes: 64 bytes are checked
+/// together, and only rare escapes are checked one by one.
 fn skip_escapes(bytes: &[u8], mut at: usize) -> Option<usize> {
     let mut text = Text::inside();
     while at < bytes.len() {
@@ -145,11 +145,11 @@ pub(crate) fn skip_value(bytes: &[u8], pos: usize) -> Option<usize> {
     walk(bytes, pos).ok()
 }
 
-/// Returns the same, and on failure how far was read (at least).
+/// Returns the same as `skip_value`, and on failure a lower bound of how far the bytes were read.
 fn walk(bytes: &[u8], pos: usize) -> Result<usize, usize> {
     let mut at = pos;
     walk_from(bytes, &mut at).ok_or(match bytes.get(at) {
-        // A string that does not end was searched to the end.
+        // A string without an end was searched to the end.
         Some(b'"') => bytes.len(),
         _ => at.min(bytes.len()),
     })
@@ -160,7 +160,7 @@ fn walk_from(bytes: &[u8], reached: &mut usize) -> Option<usize> {
     let mut at = *reached;
     loop {
         *reached = at;
-        // One value, or the opening of one.
+        // Reads one value, or the opening of one.
         match bytes.get(at)? {
             b'"' => at = skip_string(bytes, at)?,
             open @ (b'{' | b'[') => {
@@ -206,17 +206,17 @@ fn walk_from(bytes: &[u8], reached: &mut usize) -> Option<usize> {
     }
 }
 
-/// From a key's opening quote to the start of its value.
+/// Returns the start of the value whose key begins at `pos`.
 fn skip_key(bytes: &[u8], pos: usize) -> Option<usize> {
     let colon = skip_space(bytes, skip_string(bytes, pos)?);
     (bytes.get(colon) == Some(&b':')).then(|| skip_space(bytes, colon + 1))
 }
 
-/// One member of an object: the raw key (between its quotes) and where the value stands.
+/// One member of an object: the raw key (between its quotes) and the range of the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member<'a> {
     pub key: &'a [u8],
-    /// From the key's opening quote to the end of the value.
+    /// The range from the key's opening quote to the end of the value.
     pub whole: Range<usize>,
     pub value: Range<usize>,
 }
@@ -224,15 +224,15 @@ pub(crate) struct Member<'a> {
 /// The state of reading an object's members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ObjectEnd {
-    /// Members are still to come.
+    /// More members may follow.
     Open,
-    /// The closing brace was read; the position after it.
+    /// The closing brace was read; the object ends at this position.
     Closed(usize),
-    /// The bytes stopped being JSON; how far they were read.
+    /// The bytes are not JSON; they were read up to this position.
     Broken(usize),
 }
 
-/// The members of the object at `start`, in order, as far as they are well-formed.
+/// An iterator over the members of the object at `start`, in order, as far as they are well-formed.
 pub(crate) struct Members<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -253,8 +253,8 @@ impl<'a> Members<'a> {
         Members { bytes: fields, at: 0, first: false, end }
     }
 
-    /// Returns the next key and where its value starts. Follow with [`Members::value_ends`] or
-    /// [`Members::skip_value`].
+    /// Returns the next key and the start of its value. Call [`Members::value_ends`] or
+    /// [`Members::skip_value`] next.
     pub(crate) fn key(&mut self) -> Option<(Range<usize>, usize)> {
         if self.end != ObjectEnd::Open {
             return None;
@@ -284,7 +284,7 @@ impl<'a> Members<'a> {
         (bytes.get(colon) == Some(&b':')).then(|| (at..key_end, skip_space(bytes, colon + 1)))
     }
 
-    /// Goes on after a value that the caller has read itself.
+    /// Continues after a value that the caller has read itself.
     pub(crate) fn value_ends(&mut self, end: ObjectEnd) {
         match end {
             ObjectEnd::Closed(end) => self.at = end,
@@ -292,7 +292,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Passes over the value at `start`, whatever is in it.
+    /// Skips the value at `start` without checking its grammar.
     pub(crate) fn leap_value(&mut self, start: usize) -> Option<Range<usize>> {
         let Some(end) = leap_value(self.bytes, start) else {
             self.end = ObjectEnd::Broken(self.bytes.len());
@@ -302,7 +302,7 @@ impl<'a> Members<'a> {
         Some(start..end)
     }
 
-    /// Passes over the value at `start`.
+    /// Skips the value at `start`.
     pub(crate) fn skip_value(&mut self, start: usize) -> Option<Range<usize>> {
         match walk(self.bytes, start) {
             Ok(end) => {
@@ -328,8 +328,8 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// Returns the value of `key` in the object `bytes`; the last one where the key is repeated, as in
-/// JavaScript.
+/// Returns the value of `key` in the object `bytes`. If the key is repeated, the last value counts,
+/// as in JavaScript.
 pub(crate) fn get<'a>(bytes: &'a [u8], key: &str) -> Option<&'a [u8]> {
     let mut found = None;
     for member in Members::new(bytes, skip_space(bytes, 0)) {
@@ -340,8 +340,8 @@ pub(crate) fn get<'a>(bytes: &'a [u8], key: &str) -> Option<&'a [u8]> {
     found.map(|span| &bytes[span])
 }
 
-/// Returns the end of the object that `bytes` begins with, and where the value of `key` stands in
-/// it, as [`get`] would find it; `None` if there is no complete, well-formed object.
+/// Returns the end of the object that `bytes` begins with, and the range of the value of `key`, as
+/// [`get`] would find it; `None` if there is no complete, well-formed object.
 pub(crate) fn whole_object(bytes: &[u8], key: &str) -> Option<(usize, Option<Range<usize>>)> {
     let mut members = Members::new(bytes, 0);
     let mut found = None;
@@ -356,13 +356,14 @@ pub(crate) fn whole_object(bytes: &[u8], key: &str) -> Option<(usize, Option<Ran
     }
 }
 
-/// As [`get`], of an object that is known to be well-formed.
+/// Returns the value of a key, as [`get`] does, in an object that is known to be well-formed.
 pub(crate) fn get_checked<'a>(bytes: &'a [u8], key: &str) -> Option<&'a [u8]> {
     let [found] = get_all_checked(bytes, [key]);
     found
 }
 
-/// As [`get_all`], of an object that is known to be well-formed: its values are not looked into.
+/// Returns the values of several keys, as [`get_all`] does, in an object that is known to be
+/// well-formed, without checking the values.
 pub(crate) fn get_all_checked<'a, const N: usize>(
     bytes: &'a [u8],
     keys: [&str; N],
@@ -379,7 +380,8 @@ pub(crate) fn get_all_checked<'a, const N: usize>(
     found
 }
 
-/// Returns the values of several keys, from one pass; the last one where a key is repeated.
+/// Returns the values of several keys, found in one pass. If a key is repeated, its last value
+/// counts.
 pub(crate) fn get_all<'a, const N: usize>(
     bytes: &'a [u8],
     keys: [&str; N],
@@ -387,7 +389,7 @@ pub(crate) fn get_all<'a, const N: usize>(
     get_all_at(bytes, skip_space(bytes, 0), keys).0
 }
 
-/// Returns the same for the object at `start`, and where it ends, if it does.
+/// Returns the same for the object at `start`, and its end if it is complete.
 pub(crate) fn get_all_at<'a, const N: usize>(
     bytes: &'a [u8],
     start: usize,
@@ -407,7 +409,7 @@ pub(crate) fn get_all_at<'a, const N: usize>(
     }
 }
 
-/// Returns whether a raw key means `name`, escapes considered.
+/// Returns whether a raw key equals `name` once its escapes are resolved.
 pub(crate) fn key_is(raw: &[u8], name: &str) -> bool {
     *key_name(raw) == *name.as_bytes()
 }
@@ -420,7 +422,7 @@ pub(crate) fn key_name(raw: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Returns the elements of the array `bytes`, as spans; nothing if it is no array.
+/// Returns the elements of the array `bytes` as spans; none if it is not an array.
 pub(crate) fn elements(bytes: &[u8]) -> Vec<&[u8]> {
     let mut found = Vec::new();
     let mut at = skip_space(bytes, 0);
@@ -455,8 +457,8 @@ pub(crate) fn without(bytes: &[u8], keys: &[&str]) -> Vec<u8> {
     out
 }
 
-/// Returns the object `bytes` with `key` set to `value`: replaced where it stands, else added at
-/// the end. Every other byte stays as it is.
+/// Returns the object `bytes` with `key` set to `value`: replaced in its position, or added at the
+/// end. Every other byte is unchanged.
 pub(crate) fn with_member(bytes: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
     let mut members = Members::new(bytes, skip_space(bytes, 0));
     let mut spans = Vec::new();
@@ -486,8 +488,8 @@ pub(crate) fn with_member(bytes: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Sets a member of the head of a record: wherever it stands (a repeated one everywhere, so that all
-/// readers see the same), else right after `type`, where readers expect it.
+/// Sets a member of the head of a record: in its position (a repeated member in all of them, so
+/// that all readers see the same value), or right after `type`, where readers expect it.
 pub(crate) fn with_head_member(entry: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
     let start = skip_space(entry, 0);
     let mut place = None;

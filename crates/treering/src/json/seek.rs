@@ -6,7 +6,7 @@ use wide::u8x16;
 /// Width of one vector, in bytes.
 pub(super) const LANES: usize = 16;
 
-/// Returns where the next byte stands, from `at` on, that cannot be in a string as it is: a quote,
+/// Returns the position of the next byte, from `at` on, that must be escaped in a string: a quote,
 /// a backslash, a control character.
 #[inline]
 pub(super) fn next_special(bytes: &[u8], at: usize) -> Option<usize> {
@@ -20,7 +20,7 @@ pub(super) const BLOCK: usize = 64;
 pub(super) struct Block([u8x16; BLOCK / LANES]);
 
 impl Block {
-    /// Returns the block at `at`. Zeros take the place of bytes after the end.
+    /// Returns the block at `at`, filled with zeros after the end of the bytes.
     #[inline]
     pub(super) fn at(bytes: &[u8], at: usize) -> Self {
         let rest = bytes.get(at..).unwrap_or_default();
@@ -43,13 +43,14 @@ impl Block {
         Block(lanes)
     }
 
-    /// Returns a bit for each byte, set where it is `byte`; the lowest for the first.
+    /// Returns a mask with a bit for each byte, set if it equals `byte`; the lowest bit is the
+    /// first byte.
     #[inline]
     pub(super) fn mask(&self, byte: u8) -> u64 {
         self.bits(|lanes| is(lanes, byte))
     }
 
-    /// Returns the same for control characters, and for bytes after the end.
+    /// Returns the mask of control characters, which includes the bytes after the end.
     #[inline]
     pub(super) fn controls(&self) -> u64 {
         self.bits(controls)
@@ -63,27 +64,27 @@ impl Block {
     }
 }
 
-/// Returns how many of the bytes stand before the first that is `byte`.
+/// Returns the number of bytes before the first that equals `byte`.
 #[inline]
 pub(super) fn lanes_before(chunk: &[u8; LANES], byte: u8) -> usize {
     let found = is(u8x16::new(*chunk), byte).to_bitmask();
     (found.trailing_zeros() as usize).min(LANES)
 }
 
-/// Sets all bits of the lanes that are control characters.
+/// Sets all bits of the lanes that hold control characters.
 #[inline]
 fn controls(lanes: u8x16) -> u8x16 {
     const LAST_CONTROL: u8 = 0x1f;
     lanes.min(u8x16::splat(LAST_CONTROL)).simd_eq(lanes)
 }
 
-/// Sets all bits of the lanes that are `byte`.
+/// Sets all bits of the lanes that equal `byte`.
 #[inline]
 fn is(lanes: u8x16, byte: u8) -> u8x16 {
     lanes.simd_eq(u8x16::splat(byte))
 }
 
-/// Returns the first place from `at` on whose lane `matches` sets.
+/// Returns the first position from `at` on whose lane is set by `matches`.
 #[inline]
 fn seek(bytes: &[u8], mut at: usize, matches: impl Fn(u8x16) -> u8x16) -> Option<usize> {
     while let Some(chunk) = bytes.get(at..)?.first_chunk() {

@@ -1,14 +1,14 @@
 //! Rewrites JSON the way JavaScript's `JSON.stringify` writes it.
 //!
-//! No white space between tokens; in strings only what must be escaped is escaped, by its short name
-//! where it has one; half a surrogate pair stays an escape, because nothing else can hold it. Numbers
-//! are not values here but digits: they are copied. So two texts that are the same JSON value become
-//! the same bytes, unless they spell a number differently.
+//! There is no white space between tokens. Strings have only the necessary escapes, in their short
+//! form if there is one; half a surrogate pair stays an escape, because it has no other
+//! representation. Numbers are copied digit by digit. Two texts of the same JSON value therefore
+//! become the same bytes, unless they spell a number differently.
 
 use crate::json;
 use std::borrow::Cow;
 
-/// `value` (whole JSON) in that style.
+/// Returns `value` (complete JSON) in that style.
 pub(crate) fn compact(value: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(value.len());
     let mut at = 0;
@@ -37,7 +37,7 @@ pub(crate) fn compact(value: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Returns the inside of a string literal with no escapes but the necessary ones.
+/// Returns the inside of a string literal with only the necessary escapes.
 pub(crate) fn plain(inner: &[u8]) -> Cow<'_, [u8]> {
     if memchr::memchr(b'\\', inner).is_none() {
         return Cow::Borrowed(inner);
@@ -64,7 +64,8 @@ pub(crate) fn plain(inner: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Writes what the `\uXXXX` at the start of `escape` (or the pair of them) means; how long it is.
+/// Writes the character of the `\uXXXX` at the start of `escape` (or of the pair of them), and
+/// returns the length of the escape.
 fn unit_escape(out: &mut Vec<u8>, escape: &[u8]) -> usize {
     let pair = matches!(unit(escape, 0), Some(0xD800..0xDC00))
         && matches!(unit(escape, 6), Some(0xDC00..0xE000));

@@ -1,4 +1,4 @@
-//! The texts of strings: escapes resolved, and made.
+//! Decodes and encodes the texts of strings.
 
 use super::seek::{LANES, lanes_before, next_special};
 use std::borrow::Cow;
@@ -14,7 +14,8 @@ pub(crate) fn string(literal: &[u8]) -> Option<Cow<'_, str>> {
     inside(literal).map(decode)
 }
 
-/// Resolves the escapes of a string's inside. What no `String` can hold becomes U+FFFD.
+/// Resolves the escapes in the inside of a string. Anything that a `String` cannot hold becomes
+/// U+FFFD.
 pub(crate) fn decode(inner: &[u8]) -> Cow<'_, str> {
     match decode_exactly(inner) {
         Ok(text) => text,
@@ -22,7 +23,8 @@ pub(crate) fn decode(inner: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Returns the same; `Err` with the best that can be done if something was lost.
+/// Resolves the escapes as `decode` does; if something was lost, returns the replaced text as
+/// `Err`.
 pub(crate) fn decode_exactly(inner: &[u8]) -> Result<Cow<'_, str>, String> {
     if memchr::memchr(b'\\', inner).is_none() {
         return match std::str::from_utf8(inner) {
@@ -38,10 +40,10 @@ pub(crate) fn decode_exactly(inner: &[u8]) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// Returns the bytes with their escapes resolved, and whether all of them mean something. Sixteen
-/// bytes are copied at a time, as many of them count as stand before the next escape.
+/// Returns the bytes with their escapes resolved, and whether all escapes are valid. Sixteen bytes
+/// are copied at a time, and those before the next escape are kept.
 fn resolve(inner: &[u8]) -> (Vec<u8>, bool) {
-    // Only what is broken can get longer, and that only at the end.
+    // Only an invalid escape can get longer, and only at the end.
     let mut out = vec![0; inner.len() + LANES];
     let (mut at, mut end, mut exact) = (0, 0, true);
     while let Some(rest) = inner.get(at..).filter(|rest| !rest.is_empty()) {
@@ -76,8 +78,8 @@ fn resolve(inner: &[u8]) -> (Vec<u8>, bool) {
     (out, exact)
 }
 
-/// Decodes one escape at the start of `bytes`: its meaning (nothing for half a surrogate pair)
-/// and how long it is.
+/// Decodes the escape at the start of `bytes`: its character (`None` for half a surrogate pair) and
+/// its length.
 pub(super) fn decode_escape(bytes: &[u8]) -> (Option<char>, usize) {
     match bytes.get(1) {
         Some(b'u') => decode_unit(bytes),
@@ -115,8 +117,9 @@ fn decode_unit(bytes: &[u8]) -> (Option<char>, usize) {
     (char::from_u32(high), 6)
 }
 
-/// Returns JSON in which every string is valid Unicode: halves of surrogate pairs and bytes that are not
-/// UTF-8 become U+FFFD, everything else stays as it is. Borrows if nothing had to change.
+/// Returns JSON in which every string is valid Unicode: halves of surrogate pairs and bytes that
+/// are not UTF-8 become U+FFFD, everything else is unchanged. The result is borrowed if nothing
+/// changed.
 pub(crate) fn to_unicode(json: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(json);
     let mut out = String::new();
@@ -169,7 +172,7 @@ pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// `text` as a string literal.
+/// Returns `text` as a string literal.
 pub(crate) fn quoted(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 2);
     write_string(&mut out, text);

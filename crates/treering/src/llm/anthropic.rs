@@ -1,4 +1,4 @@
-//! Contexts as Anthropic's Messages API takes them.
+//! Builds requests to Anthropic's Messages API.
 
 use super::request::{
     ContentPart, Refused, Speaker, Turn, Turns, member, quoted, refuse_misplaced,
@@ -16,8 +16,8 @@ impl Context {
     /// Returns the `system`, `messages` and `tools` of a request to Anthropic's Messages API.
     ///
     /// The context is paired [strictly](super::Pairing::Strict). All results of one answer's calls
-    /// stand in the user message after it; messages of one side are joined; thinking is sent back
-    /// with its signature, or left out and reported without one.
+    /// are in the user message after it; consecutive messages of the same role are joined; thinking
+    /// is sent back with its signature, or left out and reported if it has none.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -52,11 +52,11 @@ struct Request {
     messages: Vec<Message>,
 }
 
-/// Consecutive turns of one side.
+/// Consecutive turns of the same role.
 struct Message {
     role: &'static str,
     blocks: Vec<String>,
-    /// Images of failed tool results: the API takes them only after all results.
+    /// Images of failed tool results, which the API accepts only after all results.
     late: Vec<String>,
 }
 
@@ -72,7 +72,8 @@ impl Request {
                 self.system.push(text_block(&turn.text()));
                 return;
             }
-            // A later instruction keeps its place: it would mean something else at the start.
+            // A later instruction keeps its position, because it would have another meaning at the
+            // start.
             Speaker::System | Speaker::User | Speaker::Tool { .. } => "user",
             Speaker::Assistant => "assistant",
         };
@@ -94,7 +95,7 @@ impl Request {
         }
     }
 
-    /// Returns the last message, or a new one where the side changes.
+    /// Returns the last message, or a new one if the role changes.
     fn message(&mut self, role: &'static str) -> &mut Message {
         if self.messages.last().is_none_or(|message| message.role != role) {
             self.messages.push(Message { role, blocks: Vec::new(), late: Vec::new() });
@@ -179,7 +180,7 @@ fn block(part: &ContentPart<'_>) -> String {
     }
 }
 
-/// Returns the block of a tool's result, and the images that must stand after all results.
+/// Returns the block of a tool's result, and the images that must follow all results.
 fn tool_result(call: &str, is_error: bool, parts: &[ContentPart<'_>]) -> (String, Vec<String>) {
     let is_image = |part: &&ContentPart<'_>| matches!(part, ContentPart::Image { .. });
     let (late, inside): (Vec<_>, Vec<_>) =

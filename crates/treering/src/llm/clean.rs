@@ -1,4 +1,4 @@
-//! Leaves out what providers refuse: empty messages, empty text blocks, texts that are not Unicode.
+//! Removes what providers refuse: empty messages, empty text blocks, texts that are not Unicode.
 
 use super::{ContextRepair, LlmContext};
 use crate::context::ContextMessage;
@@ -22,8 +22,8 @@ pub(super) fn clean(llm: LlmContext) -> LlmContext {
     out
 }
 
-/// Returns the message without empty text blocks, or `None` if nothing else is in it. The result of a
-/// tool may be empty.
+/// Returns the message without empty text blocks, or `None` if it has no other content. A tool
+/// result may be empty.
 fn without_empty(
     mut message: ContextMessage,
     repairs: &mut Vec<ContextRepair>,
@@ -65,7 +65,7 @@ fn is_empty_text(block: &[u8]) -> bool {
         && text.and_then(json::string).is_none_or(|text| is_blank(&text))
 }
 
-/// Returns whether a text has only white space: providers refuse it like an empty one.
+/// Returns whether a text has only white space, which providers refuse like an empty text.
 pub(super) fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }

@@ -1,8 +1,8 @@
 //! Turns a context into the messages that a provider accepts.
 //!
-//! [`Context::to_llm`] leaves user, assistant, tool result, system and developer messages; `pair` and
-//! `clean` make them acceptable to providers; `anthropic`, `openai_chat` and `openai_responses` write
-//! them as those APIs take them. Everything that is changed or left out on the way is named in a
+//! [`Context::to_llm`] leaves user, assistant, tool result, system and developer messages; `pair`
+//! and `clean` make them acceptable to providers; `anthropic`, `openai_chat` and `openai_responses`
+//! build the requests of those APIs. Every message that is changed or left out is reported as a
 //! [`ContextRepair`].
 
 mod anthropic;
@@ -24,12 +24,12 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Pairing {
-    /// Messages stay as the context has them.
+    /// Messages are those of the context, unchanged.
     #[default]
     Raw,
-    /// Every tool call is followed by its result and every result follows its call, no message and no
-    /// text block is empty, and every text is valid Unicode, as providers demand. The raw context
-    /// stays as it is; every change is reported.
+    /// Every tool call is followed by its result and every result follows its call, no message and
+    /// no text block is empty, and every text is valid Unicode, as providers demand. The context
+    /// itself is not changed; every change is reported.
     Strict,
 }
 
@@ -38,29 +38,29 @@ pub enum Pairing {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub enum ContextRepair {
-    /// A call had no result: an error result was made up.
+    /// A call had no result; an error result was added.
     ResultMadeUp { entry: EntryId, call: String },
-    /// A result stood elsewhere than after its call: it was moved there.
+    /// A result did not follow its call; it was moved there.
     ResultMoved { entry: EntryId, call: String },
-    /// A result had no call, or was the second one: it was dropped.
+    /// A result had no call, or was the second one for its call; it was dropped.
     ResultDropped { entry: EntryId, call: String },
-    /// A message had no content, for example an answer that failed or was aborted: it was dropped.
+    /// A message had no content, for example an answer that failed or was aborted; it was dropped.
     EmptyMessageDropped { entry: EntryId, role: String },
     /// Text blocks without text were dropped.
     EmptyTextDropped { entry: EntryId, blocks: usize },
     /// Half a surrogate pair, or bytes that are not UTF-8, became U+FFFD.
     TextReplaced { entry: EntryId },
-    /// The message's role is none that a provider knows: it was dropped.
+    /// Providers do not know the message's role; it was dropped.
     RoleDropped { entry: EntryId, role: String },
-    /// The provider does not take a block of this type in such a message: it was dropped.
+    /// The provider does not accept a block of this type in such a message; it was dropped.
     BlockDropped { entry: EntryId, block: String },
-    /// Thinking without a signature of the model that is asked cannot be sent back: it was dropped.
+    /// Thinking without a signature of the requested model cannot be sent back; it was dropped.
     ThinkingDropped { entry: EntryId },
-    /// The provider does not accept the id of a tool call: the call and its result got another one.
+    /// The provider does not accept the id of a tool call; the call and its result got another one.
     CallRenamed { entry: EntryId, from: String, to: String },
-    /// The arguments of a tool call are not a JSON object: they were put into one, as `value`.
+    /// The arguments of a tool call are not a JSON object; they were put into one, as `value`.
     ArgumentsWrapped { entry: EntryId, call: String },
-    /// The provider wants a user's message first: one was made up.
+    /// The provider requires a user message first; one was added.
     UserMessageMadeUp { entry: EntryId },
 }
 
@@ -176,16 +176,16 @@ impl Context {
 }
 
 impl ContextMessage {
-    /// Returns the message as a provider knows it, or `None` if its user excluded it from the context
-    /// or its role is unknown.
+    /// Returns the message as a provider knows it, or `None` if the user excluded it from the
+    /// context or its role is unknown.
     pub fn to_llm(&self) -> Option<ContextMessage> {
         let json = for_provider(&self.json)?.into_owned();
         Some(ContextMessage { entry: self.entry.clone(), json })
     }
 }
 
-/// Splits a message that mentions both texts and images into one for each: texts go to the model as a
-/// developer's message, which cannot hold images.
+/// Splits a message that mentions both texts and images into two: the texts are sent as a developer
+/// message, which cannot hold images.
 fn split_mentions(message: &ContextMessage) -> Vec<Cow<'_, ContextMessage>> {
     let view = MessageView::new(&message.json);
     let (mut texts, mut images) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Contexts as OpenAI's Chat Completions API, and the many servers compatible with it, take them.
+//! Builds requests to OpenAI's Chat Completions API and compatible servers.
 
 use super::request::{
     ContentPart, Refused, Speaker, Turn, Turns, member, quoted, refuse_misplaced,
@@ -13,9 +13,9 @@ const TOOL_IMAGES: &str = "(Images of tool results follow.)";
 impl Context {
     /// Returns the `messages` and `tools` of a request to OpenAI's Chat Completions API.
     ///
-    /// The context is paired [strictly](super::Pairing::Strict). The API takes no thinking and no
-    /// images in tool results: thinking is left out and reported, the images follow the results in a
-    /// user message.
+    /// The context is paired [strictly](super::Pairing::Strict). The API accepts no thinking and no
+    /// images in tool results: thinking is left out and reported, the images follow the results in
+    /// a user message.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -81,7 +81,7 @@ fn rendered(turn: &Turn<'_>) -> String {
     }
 }
 
-/// Returns the content of a user's message: a string where it is one text.
+/// Returns the content of a user message: a string if it is a single text.
 fn content(parts: &[ContentPart<'_>]) -> String {
     match parts {
         [ContentPart::Text { text, .. }] => quoted(text),

@@ -1,4 +1,4 @@
-//! Contexts as OpenAI's Responses API takes them.
+//! Builds requests to OpenAI's Responses API.
 
 use super::request::{
     ContentPart, Refused, Speaker, Turn, Turns, member, quoted, refuse_misplaced,
@@ -13,8 +13,8 @@ const LONGEST_CALL_ID: usize = 64;
 impl Context {
     /// Returns the `instructions`, `input` and `tools` of a request to OpenAI's Responses API.
     ///
-    /// The context is paired [strictly](super::Pairing::Strict). Reasoning is sent back where its
-    /// signature is the API's own reasoning item, or left out and reported.
+    /// The context is paired [strictly](super::Pairing::Strict). Reasoning is sent back if its
+    /// signature is a reasoning item of the API, and otherwise left out and reported.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -53,8 +53,9 @@ impl Context {
     }
 }
 
-/// Reduces ids of the form `call_…|fc_…`, in which agents keep the ids of both the call and its item, to
-/// that of the call. It is the id that the API itself gave, so this is no repair.
+/// Reduces ids of the form `call_…|fc_…`, in which agents store the ids of both the call and its
+/// item, to the id of the call. This is the id that the API assigned, so the change is not
+/// reported.
 fn keep_call_ids(turns: &mut Turns<'_>) {
     let call_id = |id: &mut std::borrow::Cow<'_, str>| {
         if let Some((call, _)) = id.split_once('|')
@@ -118,7 +119,7 @@ fn input_content(parts: &[ContentPart<'_>]) -> String {
     format!("[{}]", parts.join(","))
 }
 
-/// Returns the item of a part of an answer.
+/// Returns the item for a part of an answer.
 fn output(part: &ContentPart<'_>) -> Option<String> {
     match part {
         ContentPart::Text { text, signature } => {
@@ -145,7 +146,7 @@ fn output(part: &ContentPart<'_>) -> Option<String> {
     }
 }
 
-/// Returns the id that the API gave a text: agents keep it as it is, or in a small object.
+/// Returns the id that the API assigned to a text: agents store it unchanged, or in a small object.
 fn message_id(signature: &str) -> Option<String> {
     let id = match json::get(signature.as_bytes(), "id").and_then(json::string) {
         Some(id) => id.into_owned(),

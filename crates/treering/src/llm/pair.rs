@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 const NO_RESULT: &str = "No result provided";
 
-/// Moves every result to its call, makes up those that are missing, and drops those without a call.
+/// Moves every result to its call, adds the missing ones, and drops those without a call.
 pub(super) fn pair(llm: LlmContext) -> LlmContext {
     let LlmContext { messages, repairs } = llm;
     let mut results = results_by_call(&messages);
@@ -27,7 +27,8 @@ pub(super) fn pair(llm: LlmContext) -> LlmContext {
         }
         let run = roles[at + 1..].iter().take_while(|role| **role == Role::ToolResult).count();
         for (call, name) in calls(message) {
-            // Below another call of the same name, as copies have it, results are that call's.
+            // Copies repeat the ids of calls: results below a later call with the same id belong to
+            // that call.
             let again = callers.get(&call).and_then(|callers| {
                 callers.get(callers.partition_point(|caller| *caller <= at)).copied()
             });
@@ -81,7 +82,7 @@ fn results_by_call(messages: &[ContextMessage]) -> HashMap<String, Vec<usize>> {
     results
 }
 
-/// Returns where every call is made, in order.
+/// Returns the indices of the messages that make each call, in order.
 fn callers(messages: &[ContextMessage]) -> HashMap<String, Vec<usize>> {
     let mut callers: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, message) in messages.iter().enumerate() {

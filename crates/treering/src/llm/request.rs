@@ -13,8 +13,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProviderRequest {
-    /// A JSON object with the messages, the system prompt and the tools, as members that the
-    /// provider's request has. The caller adds the model and its settings.
+    /// A JSON object with the messages, the system prompt and the tools, as members of the
+    /// provider's request. The caller adds the model and its settings.
     pub json: String,
     /// The changes that made the context acceptable to the provider.
     pub repairs: Vec<ContextRepair>,
@@ -58,15 +58,15 @@ impl RequestOptions {
         self
     }
 
-    /// Sets where the provider is told to cache. Only Anthropic's API has such breakpoints.
+    /// Sets the cache breakpoints. Only Anthropic's API has them.
     #[must_use]
     pub fn with_cache(mut self, cache: CacheControl) -> Self {
         self.cache = cache;
         self
     }
 
-    /// Sets the model that is asked: thinking that another model signed is then left out, because
-    /// providers refuse it. Without it all thinking counts as this model's.
+    /// Sets the model that the request is for: thinking that another model signed is then left out,
+    /// because providers refuse it. Without a model, all thinking is sent.
     #[must_use]
     pub fn with_model(mut self, model: Model) -> Self {
         self.model = Some(model);
@@ -88,10 +88,10 @@ impl RequestOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CacheControl {
-    /// No breakpoints.
+    /// Sets no breakpoints.
     #[default]
     None,
-    /// A breakpoint after the tools, after the system prompt and after the last user message.
+    /// Sets a breakpoint after the tools, after the system prompt and after the last user message.
     Ephemeral,
 }
 
@@ -234,7 +234,7 @@ impl<'a> Turns<'a> {
         })
     }
 
-    /// Returns the arguments as a JSON object: all providers demand one.
+    /// Returns the arguments as a JSON object, which all providers require.
     fn arguments(&mut self, raw: Option<&[u8]>, entry: &EntryId, call: &str) -> String {
         match raw {
             None | Some(b"null") => "{}".to_owned(),
@@ -247,15 +247,16 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Gives every tool call an id of its own, of at most `longest` characters from `A-Z a-z 0-9 _ -`,
-    /// and its result the same. After strict pairing a result belongs to the nearest call above it.
+    /// Gives every tool call a unique id of at most `longest` characters from `A-Z a-z 0-9 _ -`,
+    /// and its result the same id. After strict pairing, a result belongs to the nearest call above
+    /// it.
     pub(super) fn rename_calls(&mut self, longest: usize) {
         let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         let is_fine = |id: &str| !id.is_empty() && id.len() <= longest && id.bytes().all(is_safe);
         let all = self.turns.iter().flat_map(Turn::call_ids);
         let mut taken: HashSet<String> = all.filter(|id| is_fine(id)).map(str::to_owned).collect();
         let mut seen: HashSet<String> = HashSet::new();
-        // The ids of the calls that wait for their results, by the id that the results name.
+        // The new ids of calls without results so far, by the id that the results name.
         let mut waiting: HashMap<String, VecDeque<String>> = HashMap::new();
         for turn in &mut self.turns {
             for part in &mut turn.parts {
@@ -279,7 +280,7 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Takes out what `keeps` refuses, reports it, and drops the turns of which nothing is left.
+    /// Removes and reports the parts that `keeps` refuses, and drops turns that become empty.
     pub(super) fn retain(
         &mut self,
         mut keeps: impl FnMut(&Speaker<'_>, &mut ContentPart<'a>) -> Result<(), Refused>,
@@ -316,7 +317,7 @@ pub(super) enum Refused {
     Block(&'static str),
 }
 
-/// Refuses the parts that no provider takes in a message of this speaker.
+/// Refuses the parts that no provider accepts in a message of this role.
 pub(super) fn refuse_misplaced(
     speaker: &Speaker<'_>,
     part: &ContentPart<'_>,
@@ -350,7 +351,7 @@ impl Turn<'_> {
         })
     }
 
-    /// Returns the texts of the message, one after the other.
+    /// Returns the texts of the message, joined.
     pub(super) fn text(&self) -> String {
         let texts: Vec<&str> = self
             .parts
@@ -378,7 +379,7 @@ fn unused_id(id: &str, longest: usize, taken: &HashSet<String>) -> String {
     name
 }
 
-/// Returns whether the model that is asked wrote the message.
+/// Returns whether the message was written by the model that the request is for.
 fn is_by(view: MessageView<'_>, model: Option<&Model>) -> bool {
     let Some(model) = model else { return true };
     let is_same = |key: &str, expected: &Option<String>| {

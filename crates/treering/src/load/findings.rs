@@ -1,4 +1,4 @@
-//! The findings of reading a log, with their lines.
+//! Collects the findings made while reading a log, with their lines.
 
 use super::{Loaded, MAX_FINDINGS};
 use crate::entry::Kind;
@@ -15,7 +15,7 @@ impl Loaded {
         }
     }
 
-    /// Returns everything odd that reading came across, and `more`, by line.
+    /// Returns all findings of reading, and `more`, by line.
     pub(crate) fn findings(
         &self,
         journal: &dyn Journal,
@@ -35,7 +35,8 @@ impl Loaded {
         Ok(findings)
     }
 
-    /// Returns what the rules of the tree settled, unless it is the agent's way to write.
+    /// Returns the problems that were found while building the tree, except those that are usual
+    /// for the agent.
     fn tree_problems(&self) -> impl Iterator<Item = (u64, Problem)> + '_ {
         let is_usual = |problem: &Problem| {
             self.facts.updates_records && matches!(problem, Problem::Duplicate(_))
@@ -43,12 +44,12 @@ impl Loaded {
         self.tree.problems().filter(move |(_, problem)| !is_usual(problem))
     }
 
-    /// Returns how many findings there are that need no second look at the log.
+    /// Returns the number of findings that need no second pass over the log.
     pub(crate) fn finding_count(&self) -> usize {
         self.findings.len() + self.tree_problems().take(MAX_FINDINGS).count()
     }
 
-    /// Returns entries that name others which do not exist.
+    /// Returns the entries that refer to entries which do not exist.
     fn dangling(&self, journal: &dyn Journal) -> io::Result<Vec<(u64, Problem)>> {
         let mut found = Vec::new();
         for row in self.tree.live() {

@@ -1,4 +1,4 @@
-//! Reads a journal into a header and a tree. All lines become rows here.
+//! Reads a journal into a header and a tree. Every line becomes rows of the tree here.
 
 mod findings;
 mod parallel;
@@ -22,10 +22,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file without a header among its first lines is no session.
+/// The header must be among this many lines at the start of a file.
 const HEADER_WITHIN: u64 = 64;
 
-/// Findings of a kind that are kept; a file of nothing but garbage must not fill the memory.
+/// The number of findings of a kind that are kept, so that a file of garbage does not fill the
+/// memory.
 pub(crate) const MAX_FINDINGS: usize = 1000;
 
 pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
@@ -34,29 +35,29 @@ pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded {
     pub dialect: Dialect,
-    /// The codec's facts, asked for on every line.
+    /// The facts about the dialect, which every line needs.
     facts: &'static Facts,
     parent_key: Needle,
     pub header: Option<Header>,
-    /// The position of the header.
+    /// The range of the header in the log.
     pub header_span: Range<u64>,
     pub shape: Option<Shape>,
     pub tree: Arc<Tree>,
-    /// The length of the journal that was read.
+    /// The length of the log that was read.
     pub seen: u64,
-    /// The length that consists of whole, terminated lines.
+    /// The length up to which the log consists of complete, terminated lines.
     pub complete: u64,
     /// The number of lines up to `complete`.
     lines: u64,
-    /// The position where the last line begins.
+    /// The offset of the last line.
     last_line: u64,
-    /// The end of what was seen: other bytes there mean that the log was rewritten.
+    /// The end of the part that was read: other bytes there mean that the log was rewritten.
     pub end: End,
-    /// The unterminated last line brought entries.
+    /// Whether the unterminated last line has entries.
     pub tail_counts: bool,
-    /// The directory for data that is too large for a session's records.
+    /// The directories with data that is too large for the session's records.
     pub blobs: Arc<[PathBuf]>,
-    /// The session's name, where a dialect keeps it outside of its entries.
+    /// The session's name, if the dialect stores it outside the entries.
     title: Option<String>,
     linking: Linking,
     /// The thinking level that was looked up last: the row that sets it, and the level.
@@ -64,7 +65,7 @@ pub(crate) struct Loaded {
     findings: Vec<Finding>,
 }
 
-/// A linker, while a log is read from its start. A copy of what was read has none.
+/// The linker, while a log is read from its start. A clone of `Loaded` has none.
 #[derive(Debug, Default)]
 struct Linking(Option<Box<dyn Linker>>);
 
@@ -78,7 +79,7 @@ impl Clone for Linking {
 #[derive(Debug)]
 pub(crate) enum LoadError {
     Io(io::Error),
-    /// There is something, but no header.
+    /// The journal is not empty, but has no header.
     NoHeader(String),
 }
 
@@ -122,14 +123,14 @@ impl Loaded {
         }
     }
 
-    /// Says whose session it is: the first lines of a new one do not always tell.
+    /// Sets the dialect, which cannot always be detected from the first lines of a new session.
     pub(crate) fn of_dialect(mut self, dialect: Dialect) -> Self {
         (self.dialect, self.facts) = (dialect, dialect.facts());
         self.parent_key = self.facts.parent_key();
         self
     }
 
-    /// Says which file this is, for what is kept beside it.
+    /// Sets the path of the file, for data that is stored beside it.
     pub(crate) fn at(mut self, path: &Path) -> Self {
         if let Some(header) = self.header.as_mut().filter(|header| header.id.is_empty()) {
             header.take_id_of(path);
@@ -153,7 +154,7 @@ impl Loaded {
         self.facts
     }
 
-    /// Returns the state after reading a journal of nothing but this header.
+    /// Returns the state after reading a journal that has only this header.
     pub(crate) fn of_header(header: Header) -> Self {
         let length = header.raw().len() as u64;
         let mut loaded = Loaded::new(Dialect::default());
@@ -164,9 +165,9 @@ impl Loaded {
         loaded
     }
 
-    /// Reads a journal from its start. An empty one has no header yet.
+    /// Reads a journal from its start. An empty journal has no header yet.
     pub(crate) fn read(journal: &dyn Journal) -> Result<Self, LoadError> {
-        // Asking for the length may take a round trip to a server: it is done once.
+        // The length is requested only once, because that may be a round trip to a server.
         let length = journal.len()?;
         Self::read_to(journal, length)
     }
@@ -191,8 +192,7 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// Reads the header of a journal of this length and nothing else; `None` if that is not what the first
-    /// line is.
+    /// Reads only the header of a journal of this length; `None` if the first line is not a header.
     pub(crate) fn read_header(
         journal: &dyn Journal,
         length: u64,
@@ -202,7 +202,7 @@ impl Loaded {
         let parent_key = loaded.parent_key.clone();
         let mut lines = 0;
         scan::lines(journal, 0, length.min(ENOUGH), &parent_key, |line| {
-            // It is the first line, but for a title before it.
+            // The header is the first line, or the second one after a title.
             lines += 1;
             if lines <= 2 && loaded.header.is_none() && loaded.tree.is_empty() && line.terminated {
                 self::Loaded::line(&mut loaded, journal, line)?;
@@ -212,7 +212,7 @@ impl Loaded {
         Ok(loaded.header.is_some().then_some(loaded))
     }
 
-    /// Reads the lines from `start` (the start of a line) to `end`, into a tree of just those.
+    /// Reads the lines from `start` (the start of a line) to `end` into a tree of their own.
     pub(crate) fn read_suffix(
         mut self,
         journal: &dyn Journal,
@@ -226,8 +226,9 @@ impl Loaded {
         Ok(self)
     }
 
-    /// Takes in what was appended since. Returns the rows it brought, or `None` if the journal is
-    /// not a continuation of what was read, or not a plain one: then it must be read from the start.
+    /// Reads the lines that were appended since. Returns their rows, or `None` if the journal must
+    /// be read again from the start, because it does not continue what was read, or does so in an
+    /// unusual way.
     pub(crate) fn refresh(
         &mut self,
         journal: &dyn Journal,
@@ -258,13 +259,13 @@ impl Loaded {
 
     fn read_on(&mut self, journal: &dyn Journal, to: u64) -> Result<Insert, LoadError> {
         let mut taken = Insert::InOrder;
-        // Entries are mostly of this size; a wrong guess costs a little memory or a little time.
+        // This is the usual size of an entry; a wrong guess costs a little memory or time.
         let guess = (to.saturating_sub(self.complete) / 2048).min(1 << 20);
         Arc::make_mut(&mut self.tree).reserve(guess as usize);
         journal.will_read(self.complete..to);
         if let Some((middle, threads)) = parallel::middle(self.codec(), journal, self.complete, to)?
         {
-            // The second half is looked at by another core meanwhile.
+            // Another core scans the second half meanwhile.
             let (codec, key) = (self.codec(), self.parent_key.clone());
             let seen = std::thread::scope(|scope| {
                 let second = scope.spawn(|| {
@@ -300,7 +301,7 @@ impl Loaded {
         })
     }
 
-    /// Notes that the line at `span` was taken in, which came after so many rows.
+    /// Records that the line at `span` was read. `rows` is the number of rows before it.
     fn passed(&mut self, span: Range<u64>, terminated: bool, rows: usize) {
         self.last_line = span.start;
         self.seen = span.end + u64::from(terminated);
@@ -312,7 +313,7 @@ impl Loaded {
         }
     }
 
-    /// Takes in lines that were looked at ahead of time.
+    /// Inserts lines that were scanned ahead of time.
     fn insert_scanned(
         &mut self,
         journal: &dyn Journal,
@@ -385,7 +386,7 @@ impl Loaded {
 
     #[inline]
     fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
-        // Called directly, the reader of treering's own format becomes part of the loop.
+        // Called directly, the reader of treering's own format can be inlined.
         match self.facts.is_own_format {
             true => match head::quick(line) {
                 Some((head, used)) => Glance::Entry(head, used),
@@ -395,7 +396,7 @@ impl Loaded {
         }
     }
 
-    /// Takes in a line of any shape.
+    /// Inserts a line of any form.
     fn thorough(
         &mut self,
         bytes: &[u8],
@@ -442,8 +443,8 @@ impl Loaded {
                         taken = Insert::Unsettled;
                     }
                 }
-                // Torn at the very end: a write that is still under way, or was cut short. It was
-                // never acknowledged.
+                // The end is torn: a write is in progress or was interrupted. It was never
+                // acknowledged.
                 What::DamagedEntry(_) | What::Damaged if is_tail => {
                     self.find(number, Problem::TornTail);
                 }
@@ -477,7 +478,7 @@ impl Loaded {
                 self.header = Some(header);
                 self.header_span = offset..offset + raw.len() as u64;
             }
-            // Headerless agents have several records that say who the session is.
+            // Agents without headers have several records that identify the session.
             _ if self.facts.is_headerless() => {}
             _ => self.find(number, Problem::SecondHeader),
         }
@@ -539,7 +540,7 @@ impl Loaded {
         taken
     }
 
-    /// Returns the version of a file that does not state it, which its first entry decides.
+    /// Returns the format of a file that does not state its version: its first entry decides.
     fn shape_of(header: Option<&mut Header>, first: &Head<'_>) -> Shape {
         match header {
             Some(header) if header.version == 0 && first.id.is_some() => {
@@ -554,24 +555,24 @@ impl Loaded {
         }
     }
 
-    /// Returns the parent of a new root: none, unless the dialect's header is a node.
+    /// Returns the parent of a new root: `None`, unless the dialect's header is a node of the tree.
     pub(crate) fn root_parent(&self) -> Option<EntryId> {
         let row = self.header_row().filter(|_| self.facts.roots_below_header);
         row.map(|row| self.tree.id(row))
     }
 
-    /// Returns the row of the header, where it is a node.
+    /// Returns the row of the header, if it is a node of the tree.
     pub(crate) fn header_row(&self) -> Option<Row> {
         if self.header_span.is_empty() {
             return None;
         }
-        // Rows are in the order of the file.
+        // Rows are in file order.
         let row = self.tree.row_from(self.header_span.start);
         let node = self.tree.get(row)?;
         (node.offset == self.header_span.start).then_some(row)
     }
 
-    /// Notes that the session itself appended `lines`, which began at `start`.
+    /// Records that the session itself appended `lines` at `start`.
     pub(crate) fn appended(&mut self, start: u64, lines: &[u8]) {
         self.complete = start + lines.len() as u64;
         self.seen = self.complete;
@@ -584,7 +585,8 @@ impl Loaded {
         self.findings.retain(|finding| finding.problem != Problem::TornTail);
     }
 
-    /// Returns whether a message in the usual shape of the dialect is taken into the tree by its head alone.
+    /// Returns whether a message in the usual format of the dialect can be inserted into the tree
+    /// by its head alone.
     pub(crate) fn is_usual(&self) -> bool {
         let is_linked = || self.codec().linker().is_some();
         self.header.is_some() && self.shape == Some(Shape::Tree) && !is_linked()
@@ -602,7 +604,7 @@ impl Loaded {
     }
 }
 
-/// Returns entries whose body the tree wants to see as it passes.
+/// Returns whether the tree needs the body of entries of this kind.
 pub(crate) fn is_fact(kind: Kind) -> bool {
     matches!(kind, Kind::Label | Kind::Leaf | Kind::SessionInfo)
 }

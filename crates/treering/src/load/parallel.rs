@@ -1,8 +1,8 @@
 //! Scans the second half of a large log on another core.
 //!
-//! In some dialects the head of a record is spread over all of it, so that reading heads takes longer
-//! than everything else together. Another core does it for the second half of the log, while the first
-//! half becomes rows. It keeps a few numbers for each line, and the ids.
+//! In some dialects the head of a record is spread over the whole record, so that reading heads
+//! takes most of the time. Another core does this for the second half of the log, while the first
+//! half is inserted into the tree. For each line it keeps a few numbers and the ids.
 
 use super::{LoadError, is_fact};
 use crate::dialect::{Codec, Glance};
@@ -13,11 +13,12 @@ use crate::log::scan::{self, Bytes, Needle, Threads};
 use std::borrow::Cow;
 use std::io;
 
-/// Logs of this size and more are worth a second core: starting a thread takes as long as reading a hundredth of it.
+/// The least size of a log for which a second thread is started: starting one takes as long as
+/// reading a hundredth of this.
 const LARGE: u64 = 4 * 1024 * 1024;
 
-/// Returns where the second half begins, and how many threads read each half; `None` if the log is read
-/// in one go.
+/// Returns the start of the second half, and the threads that read each half; `None` if the log is
+/// not divided.
 pub(super) fn middle(
     codec: &dyn Codec,
     journal: &dyn Journal,
@@ -33,7 +34,7 @@ pub(super) fn middle(
         _ => Threads::ReadAhead,
     };
     let half = from + (to - from) / 2;
-    // Most lines are short; after a long one the halves would be too different to be worth it.
+    // Most lines are short; after a long one the halves would be too unequal.
     for size in [32 * 1024, 1024 * 1024] {
         let mut bytes = vec![0; size];
         let got = scan::read_full(journal, half, &mut bytes)?;
@@ -49,7 +50,7 @@ pub(super) fn middle(
 #[derive(Debug)]
 pub(super) struct ScannedLines {
     lines: Vec<PackedLine>,
-    /// All ids, one after the other.
+    /// All ids, concatenated.
     ids: String,
     /// The id of the last entry.
     last: IdSpan,
@@ -78,7 +79,7 @@ enum PackedHead {
     Unclear,
 }
 
-/// The position of an id among the others, if there is one.
+/// The position of an id in the concatenated ids, if there is an id.
 #[derive(Debug, Clone, Copy)]
 struct IdSpan {
     start: u32,
@@ -91,7 +92,7 @@ impl IdSpan {
     const NONE: IdSpan = IdSpan { start: 0, len: 0, exists: false, is_number: false };
 }
 
-/// A line, as it was seen.
+/// A scanned line.
 pub(super) struct ScannedLine<'a> {
     pub offset: u64,
     pub len: u64,
@@ -101,9 +102,9 @@ pub(super) struct ScannedLine<'a> {
 
 pub(super) enum ScannedHead<'a> {
     Entry(head::Head<'a>),
-    /// A record that is no entry, and says nothing that matters.
+    /// A record that is not an entry, and needs no further reading.
     Side,
-    /// To be read.
+    /// A line that must be read again.
     Unclear,
 }
 
@@ -148,12 +149,12 @@ impl ScannedLines {
         }
     }
 
-    /// Keeps an id; `None` if there is no more room.
+    /// Stores an id; `None` if the ids take too much room.
     fn keep(&mut self, name: Option<&Name<'_>>) -> Option<IdSpan> {
         let Some(name) = name else {
             return Some(IdSpan::NONE);
         };
-        // Nearly always an entry's parent is the entry before it, whose id is here already.
+        // An entry's parent is nearly always the entry before it, whose id is already stored.
         let last = self.last;
         if self.name(last).as_ref() == Some(name) {
             return Some(last);
@@ -164,7 +165,7 @@ impl ScannedLines {
         Some(IdSpan { start, len, exists: true, is_number: name.is_number })
     }
 
-    /// Keeps an entry's own id.
+    /// Stores the id of an entry.
     fn keep_own(&mut self, name: Option<&Name<'_>>) -> Option<IdSpan> {
         self.last = self.keep(name)?;
         Some(self.last)

@@ -1,5 +1,5 @@
-//! The records of a log one line at a time, for programs that carry lines from one copy of a session to
-//! another.
+//! Reads the records of a log one line at a time, for programs that synchronize lines between
+//! copies of a session.
 
 use super::{LoadError, Loaded};
 use crate::dialect::split::{Segment, What, split};
@@ -13,21 +13,22 @@ use crate::time;
 use crate::tree::Shape;
 use std::io;
 
-/// The format of a log, as its first lines tell it.
+/// The format of a log, detected from its first lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogFormat {
     dialect: Dialect,
     is_mergeable: bool,
 }
 
-/// A record of a log that names itself.
+/// A record that has an id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// The id of the entry.
     pub id: String,
-    /// The id of its parent.
+    /// The id of the entry's parent.
     pub parent: Option<String>,
-    /// Whether it moves the leaf and was written by [`NewEntry::kept_leaf`](crate::NewEntry::kept_leaf).
+    /// Whether the record is a `leaf` entry that was written by
+    /// [`NewEntry::kept_leaf`](crate::NewEntry::kept_leaf).
     pub is_kept_leaf: bool,
 }
 
@@ -38,7 +39,7 @@ pub enum LineContent {
     Header,
     /// An entry with an id.
     Entry(Record),
-    /// Anything else.
+    /// Any other content.
     Other,
 }
 
@@ -74,8 +75,8 @@ impl LogFormat {
         self.dialect
     }
 
-    /// Returns whether lines of another copy of the session can be appended: every record names itself
-    /// and its parent, and treering writes such files.
+    /// Returns whether lines of another copy of the session can be appended: every record has an id
+    /// and names its parent, and treering can write such files.
     pub fn is_mergeable(&self) -> bool {
         self.is_mergeable
     }
@@ -95,7 +96,7 @@ impl LogFormat {
                 What::Side | What::DamagedEntry(_) | What::Damaged => LineContent::Other,
             };
         });
-        // Several records on a line are damage: they are compared as bytes.
+        // Several records on one line are damage, and are compared as bytes.
         if count == 1 { content } else { LineContent::Other }
     }
 }
@@ -116,7 +117,7 @@ fn record(codec: &dyn Codec, record: &[u8], head: &Head<'_>) -> LineContent {
 pub struct TitleLine {
     /// The length in bytes, newline included.
     pub len: usize,
-    /// The time of the title in Unix milliseconds, if it is readable.
+    /// The time at which the title was set, in Unix milliseconds, if it can be read.
     pub updated: Option<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! The name of a session in dialects that do not simply use the last one given.
+//! The name of a session, in dialects where it is not the last one in the file.
 
 use super::Loaded;
 use crate::dialect::facts::NameRule;
@@ -11,13 +11,13 @@ impl Loaded {
         self.title.is_some()
     }
 
-    /// Returns whether there is a title that says something: it counts more than names in entries.
+    /// Returns whether the session has a non-empty title, which counts more than names in entries.
     pub(crate) fn is_titled(&self) -> bool {
         self.title.as_ref().is_some_and(|title| !title.is_empty())
     }
 
-    /// The session's name, where it is not simply the last that was given: some dialects keep it
-    /// outside of the entries, others look for it on the path, or never clear it.
+    /// Determines the session's name where it is not the last one in the file: some dialects store
+    /// it outside the entries, others take it from the path, or never clear it.
     pub(crate) fn take_title(&mut self) {
         let by_rule = match self.facts.name_rule {
             NameRule::LastGiven => None,
@@ -41,13 +41,13 @@ impl Loaded {
         }
     }
 
-    /// Notes that the place outside of the entries now holds this name.
+    /// Records that the title outside the entries was changed to this name.
     pub(crate) fn retitled(&mut self, title: &str) {
         self.title = Some(title.to_owned());
         self.take_title();
     }
 
-    /// Reads the title again: it is the one thing in a log that changes in place.
+    /// Reads the title again: it is the only part of a log that changes in place.
     pub(super) fn reread_title(&mut self, journal: &dyn Journal) -> io::Result<()> {
         if let (Some(_), Some(slot)) = (&self.title, self.facts.title_slot) {
             let mut slot = vec![0; slot.len];

@@ -2,15 +2,16 @@
 
 use crate::json;
 
-/// A longer level or id is not worth keeping beside a log.
+/// The length of the longest level or id that is stored with a log.
 const MAX_TEXT: usize = 512;
 
-/// A fact about a log that only reading all of it tells, for readers that read its end: the thinking level in
-/// force at an entry. It is set once, often by the first entries, and holds for everything below them.
+/// The thinking level in force at an entry, for readers that read only the end of a log. The level
+/// is often set once, by the first entries, and holds for everything below them, so that finding it
+/// would require reading the whole log.
 ///
-/// A writer has read the whole log, and an append happens only at the end that the writer knows. So a journal can keep
-/// the fact together with the append. The fact holds for as long as that append is the last one, because any later
-/// line may give an old entry another parent.
+/// A writer has read the whole log, and an append happens only at the end that the writer knows. A
+/// journal can therefore store the checkpoint with the append. The checkpoint is valid as long as
+/// that append is the last one, because any later line may give an old entry another parent.
 ///
 /// ```
 /// use treering::storage::Checkpoint;
@@ -25,13 +26,14 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Returns a checkpoint for a log of this length: the level in force at an entry of it.
+    /// Returns a checkpoint for a log of this length: the thinking level in force at one of its
+    /// entries.
     pub fn new(length: u64, entry: &str, thinking_level: Option<&str>) -> Self {
         let thinking_level = thinking_level.map(str::to_owned);
         Checkpoint { length, entry: entry.to_owned(), thinking_level }
     }
 
-    /// Returns the length of the log that it describes.
+    /// Returns the length of the log that the checkpoint describes.
     pub fn length(&self) -> u64 {
         self.length
     }
@@ -46,13 +48,13 @@ impl Checkpoint {
         self.thinking_level.as_deref()
     }
 
-    /// Returns whether it is short enough to be kept beside a log.
+    /// Returns whether the checkpoint is short enough to be stored with a log.
     pub(crate) fn is_short(&self) -> bool {
         let level = self.thinking_level.as_ref().map_or(0, String::len);
         self.entry.len() <= MAX_TEXT && level <= MAX_TEXT
     }
 
-    /// Returns it as a JSON object.
+    /// Returns the checkpoint as a JSON object.
     pub fn to_json(&self) -> Vec<u8> {
         let mut out = format!("{{\"length\":{},\"entry\":", self.length).into_bytes();
         json::write_string(&mut out, &self.entry);
@@ -65,7 +67,7 @@ impl Checkpoint {
         out
     }
 
-    /// Reads what [`to_json`](Checkpoint::to_json) wrote; `None` if it is anything else.
+    /// Reads a checkpoint that [`to_json`](Checkpoint::to_json) wrote; `None` for anything else.
     pub fn from_json(json: &[u8]) -> Option<Self> {
         let length = std::str::from_utf8(json::get(json, "length")?).ok()?.parse().ok()?;
         let entry = json::get(json, "entry").and_then(json::string)?.into_owned();

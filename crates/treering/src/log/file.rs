@@ -1,8 +1,8 @@
 //! A journal that is a file, shared with other processes.
 //!
 //! Writers serialize through an advisory lock on the file itself, held only for the write. Readers
-//! take no lock. The file is opened for appending, so that even a program that takes no lock cannot
-//! be overwritten: at worst two of its lines change places.
+//! take no lock. The file is opened for appending, so that even the lines of a program that takes
+//! no lock cannot be overwritten: at worst two of its lines change places.
 
 use super::journal::{Appended, End, Journal, JournalError};
 use super::{scan, zstd};
@@ -15,21 +15,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-/// The longest wait for another process's lock. Locks are held for microseconds; one that is held
-/// this long belongs to a stopped process.
+/// The longest wait for another process's lock. Locks are held for microseconds; a lock that is
+/// held this long belongs to a stopped process.
 pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// For how long an append trusts that the path still names the file. Shorter than a replaced file is
-/// watched for appends.
+/// The time for which an append assumes that the path still names the file. It is shorter than the
+/// time for which a replaced file is watched for appends.
 const PATH_CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A [`Journal`] that is a file.
 #[derive(Debug)]
 pub(crate) struct FileJournal {
     file: File,
-    /// The compressed file that `file` is the content of.
+    /// The compressed file whose content is in `file`.
     packed: Option<File>,
-    /// The files that `file` was made of.
+    /// The files whose content was joined in `file`.
     made_of: Option<FileStates>,
     path: PathBuf,
     writable: bool,
@@ -39,7 +39,7 @@ pub(crate) struct FileJournal {
     unsynced_directories: Mutex<Vec<PathBuf>>,
 }
 
-/// A file that was opened, whatever is in it.
+/// A file that was opened, with any content.
 #[derive(Debug)]
 pub(super) struct OpenedFile {
     pub(super) file: File,
@@ -48,7 +48,7 @@ pub(super) struct OpenedFile {
 }
 
 impl OpenedFile {
-    /// Opens an existing regular file, for reading only if it may not be written.
+    /// Opens an existing regular file; for reading only if writing is not permitted.
     pub(super) fn at(path: &Path) -> Result<Self> {
         let opened = match fs::open(path, Access::Append) {
             Ok(file) => Ok((file, true)),
@@ -58,7 +58,7 @@ impl OpenedFile {
             Err(error) => Err(error),
         };
         let (file, writable) = opened.map_err(|error| match error.kind() {
-            // A directory has an error of its own, with its own advice.
+            // A directory has its own error, with its own advice.
             io::ErrorKind::IsADirectory => Error::io(path, "open")(error),
             _ if is_not_regular(&error) => {
                 Error::NotASession { path: path.to_owned(), reason: error.to_string() }
@@ -71,7 +71,7 @@ impl OpenedFile {
 }
 
 impl FileJournal {
-    /// Opens an existing file, for reading only if it may not be written.
+    /// Opens an existing file; for reading only if writing is not permitted.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         FileJournal::of(OpenedFile::at(path)?, path)
     }
@@ -90,7 +90,7 @@ impl FileJournal {
         Ok(FileJournal { file, packed, made_of, path, writable, checked, unsynced_directories })
     }
 
-    /// Returns the journal of a content that was made of other files, to be read only.
+    /// Returns a read-only journal of a content that was made from other files.
     pub(crate) fn made(file: File, made_of: FileStates, path: &Path) -> Self {
         FileJournal {
             file,
@@ -120,12 +120,14 @@ impl FileJournal {
         &self.file
     }
 
-    /// Returns whether the content is made of other files, or of a compressed one: then it is only read.
+    /// Returns whether the content was made from other files, or from a compressed file. Such a
+    /// journal is read-only.
     pub(crate) fn is_packed(&self) -> bool {
         self.packed.is_some() || self.made_of.is_some()
     }
 
-    /// Returns whether `path` still names this file, or what it was made of has not changed.
+    /// Returns whether `path` still names this file, or the files that it was made from are
+    /// unchanged.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
         if let Some(files) = &self.made_of {
             return files.are_unchanged();
@@ -141,24 +143,25 @@ impl FileJournal {
         self.checked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether something other than an append may have happened to the file since its path was
-    /// looked up. A rename or a link changes the status time alone, a write both times alike; but the
-    /// clocks of file systems are coarse, and another write hides it. A moment later the path is looked up
-    /// in any case. treering itself watches a file that it replaced for longer than that.
+    /// Returns whether the file may have changed other than by an append since its path was looked
+    /// up. A rename or a link changes only the status time, a write changes both times; but the
+    /// clocks of file systems are coarse, and a later write hides a rename. The path is therefore
+    /// looked up again after a short time in any case. treering itself watches a file that it
+    /// replaced for longer than that.
     fn may_have_changed(&self, metadata: &Metadata) -> bool {
         let since = fs::now().duration_since(*self.checked());
         metadata.links != 1
             || metadata.changed != metadata.modified
-            // A clock that was set back tells nothing.
+            // If the clock was set back, the time since then is unknown.
             || since.map_or(true, |since| since >= PATH_CHECK_INTERVAL)
     }
 
-    /// Writes lines at the end of the file, in one piece. Returns where they end.
+    /// Writes lines at the end of the file, contiguously. Returns their end.
     fn write_lines(&self, lines: &[u8]) -> io::Result<u64> {
         let mut fenced;
         let mut bytes = lines;
         let mut rest = bytes;
-        // What is written of `bytes`.
+        // The range of `bytes` that was written so far.
         let mut own: Option<Range<u64>> = None;
         loop {
             let count = match (&self.file).write(rest) {
@@ -167,14 +170,14 @@ impl FileJournal {
                 written => written,
             };
             let count = count.inspect_err(|_| self.undo(own.clone()))?;
-            // Where an appending write landed is where the cursor stands after it.
+            // After an appending write, the cursor is at the end of the written bytes.
             let end = (&self.file).stream_position()?;
             let start = end.saturating_sub(count as u64);
             rest = &rest[count..];
             own = match own {
                 Some(own) if own.end != start => {
-                    // A line of a program that takes no lock stands between two pieces of ours. The
-                    // pieces are lost; the lines are written once more, on lines of their own.
+                    // A line of a program that takes no lock is between two pieces of these lines.
+                    // The pieces are lost; the lines are written once more, after a newline.
                     fenced = [b"\n", lines].concat();
                     bytes = &fenced;
                     rest = bytes;
@@ -189,8 +192,8 @@ impl FileJournal {
         }
     }
 
-    /// Removes what a failed write left, if it is certain to be ours; else leaves it torn, which the
-    /// next writer sees and fences off.
+    /// Removes the bytes of a failed write, if no other program can have written them. Otherwise
+    /// the file stays torn; the next writer detects this and writes a newline first.
     fn undo(&self, own: Option<Range<u64>>) {
         if let Some(own) = own
             && self.len().is_ok_and(|length| length == own.end)
@@ -217,8 +220,8 @@ impl Journal for FileJournal {
         let metadata = self.file.metadata()?;
         let is_as_long = metadata.len == end.length();
         if !is_as_long || !end.is_own() || self.may_have_changed(&metadata) {
-            // The file may have been replaced, and its old content may still have a name: only the path
-            // tells where new entries are looked for.
+            // The file may have been replaced, and its old content may still have a name: only the
+            // path shows which file has new entries.
             if fs::metadata(&self.path).map(|there| there.id).ok() != Some(metadata.id) {
                 return Err(JournalError::Gone);
             }
@@ -257,7 +260,7 @@ impl Journal for FileJournal {
         if !self.writable {
             return Err(io::Error::from(io::ErrorKind::PermissionDenied).into());
         }
-        // The file of this journal only ever appends.
+        // The open file of this journal can only append.
         let file = match fs::open(&self.path, Access::Write) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(JournalError::Gone);
@@ -273,7 +276,7 @@ impl Journal for FileJournal {
             return Ok(false);
         }
         if let Err(error) = (&file).write_all(bytes) {
-            // Half of the new bytes is worse than the old ones.
+            // Half of the new bytes would be worse than the old ones.
             let _ = (&file).rewind().and_then(|()| (&file).write_all(&found));
             return Err(error.into());
         }
@@ -281,22 +284,22 @@ impl Journal for FileJournal {
     }
 }
 
-/// The identity, length and time of a file.
+/// The identity, length and modification time of a file.
 type FileState = (FileId, u64, SystemTime);
 
-/// The state of some files at a time.
+/// The states of some files at one time.
 #[derive(Debug)]
 pub(crate) struct FileStates {
     files: Vec<(PathBuf, Option<FileState>)>,
-    /// Whether a change since then would show: the times of file systems come from a clock that ticks slowly.
+    /// Whether any later change will be visible: the clocks of file systems are coarse.
     is_settled: bool,
 }
 
 impl FileStates {
-    /// Two changes of a file in a time as short as this may give it the same time.
+    /// Two changes of a file within this time may have the same modification time.
     const TICK: Duration = Duration::from_millis(50);
 
-    /// Looks at files, which need not be there.
+    /// Reads the states of files, which need not exist.
     pub(crate) fn of(paths: Vec<PathBuf>) -> Self {
         let look = |path: PathBuf| {
             let state = FileStates::look(&path);
@@ -320,13 +323,13 @@ impl FileStates {
     }
 }
 
-/// A lock that ends with its scope.
+/// A lock that is released at the end of its scope.
 #[derive(Debug)]
 pub(crate) struct Locked<'a>(&'a File);
 
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
-        // Closing the file would release it as well: nothing to do about a failure here.
+        // Closing the file releases the lock as well, so a failure can be ignored.
         let _ = self.0.unlock();
     }
 }
@@ -340,7 +343,7 @@ pub(crate) fn lock(file: &File) -> Result<Locked<'_>, JournalError> {
             Err(TryLockError::Error(error)) => return Err(error.into()),
             Err(TryLockError::WouldBlock) => {}
         }
-        // Most locks are held for microseconds; after a while they are not asked for as often.
+        // Most locks are held for microseconds; after a while the lock is tried less often.
         let pause = (waited / 16).clamp(Duration::from_micros(50), Duration::from_millis(5));
         fs::sleep(pause);
         waited += pause;

@@ -1,8 +1,9 @@
-//! A log read through a filter: every line passes it before anything else sees it.
+//! Reads a log through a filter, which every line passes first.
 //!
-//! The filtered lines go to a file without a name, so that the result can be read back and forth like any
-//! other log, needs no memory, and is gone with the process. Lines stay lines: numbers, order and the
-//! newline at the end are those of the source, and lines of fixed length keep it.
+//! The filtered lines are written to a file without a name, so that the result can be read at
+//! random like any other log, needs no memory, and is removed with the process. The number and the
+//! order of lines, and the newline at the end, are those of the source, and lines of fixed length
+//! keep their length.
 
 use super::journal::Journal;
 use super::scan::{self, Bytes, Needle};
@@ -11,7 +12,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
 
-/// Something that changes lines on their way out of a log, such as a redaction.
+/// Changes the lines that are read from a log, such as a redaction.
 ///
 /// ```
 /// use std::borrow::Cow;
@@ -38,30 +39,30 @@ use std::io::{self, Write};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait LineFilter: Send + Sync + fmt::Debug {
-    /// Sees every line before the first one is filtered, in any order and from several threads. Returns
-    /// whether the line is marked: lines that are not go through
+    /// Inspects every line before the first one is filtered, in any order and from several threads.
+    /// Returns whether the line is marked: lines that are not marked are passed to
     /// [`unmarked_line`](Self::unmarked_line) instead of [`line`](Self::line).
     fn look(&self, line: &[u8]) -> bool {
         let _ = line;
         true
     }
 
-    /// Returns the line as it shall be read, both without a newline.
+    /// Returns the filtered line. Neither line has a newline.
     fn line<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]>;
 
-    /// Does the same for a line that [`look`](Self::look) returned `false` for. What the first look knows
-    /// about a line need not be found out again.
+    /// Returns the filtered line for a line for which [`look`](Self::look) returned `false`, so
+    /// that a filter need not analyze it again.
     fn unmarked_line<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]> {
         self.line(line)
     }
 }
 
-/// Given a line and its filtered form of another length: returns the filtered form with the length of
-/// the line, or `None` if the length does not matter.
+/// Takes a line and its filtered form of another length. Returns the filtered form with the length
+/// of the line, or `None` if the length does not matter.
 pub(crate) type Refit = fn(&[u8], &[u8]) -> Option<Vec<u8>>;
 
-/// Returns the first `length` bytes of a log as they read after a filter. Every line passes `filter`
-/// twice: once to look, once to filter. Bytes that are written meanwhile are not part of it.
+/// Returns the first `length` bytes of a log, filtered. Every line is passed to `filter` twice:
+/// once to inspect it, once to filter it. Bytes that are appended meanwhile are not included.
 ///
 /// `refit` restores the length of lines that programs overwrite in place.
 pub(crate) fn filtered(
@@ -83,17 +84,17 @@ pub(crate) fn filtered(
         out.write_all(&settled(line, filtered, refit))?;
         if is_terminated { out.write_all(b"\n") } else { Ok(()) }
     })?;
-    // A program that rewrites the file meanwhile would make the marks those of other lines.
+    // If a program rewrote the file meanwhile, the marks would belong to other lines.
     if seen != marks.seen {
         return Err(io::Error::other("the file was rewritten while it was read; try again"));
     }
     Ok(Scratch::of(out)?.read_only())
 }
 
-/// Logs of this size and more are looked at by two threads.
+/// Logs of this size and more are inspected by two threads.
 const LARGE: u64 = 16 * 1024 * 1024;
 
-/// Shows every line to the filter.
+/// Passes every line to the filter for inspection.
 fn look(source: &dyn Journal, filter: &dyn LineFilter, length: u64) -> io::Result<LineMarks> {
     let part = |from: u64, to: u64| {
         let mut marks = LineMarks::default();
@@ -120,7 +121,7 @@ fn look(source: &dyn Journal, filter: &dyn LineFilter, length: u64) -> io::Resul
     })
 }
 
-/// Returns where the first line after `at` begins, or `length` if that is far away.
+/// Returns the start of the first line after `at`, or `length` if that is far away.
 fn line_start(source: &dyn Journal, at: u64, length: u64) -> io::Result<u64> {
     let mut bytes = vec![0; 1024 * 1024];
     let got = scan::read_full(source, at, &mut bytes)?;
@@ -147,20 +148,20 @@ impl LineMarks {
         self.count += 1;
     }
 
-    /// Returns whether a line is marked, as lines are that were not looked at.
+    /// Returns whether a line is marked. Lines that were not inspected are marked.
     fn get(&self, number: usize) -> bool {
         number >= self.count
             || self.bits.get(number / 64).is_none_or(|bits| bits >> (number % 64) & 1 != 0)
     }
 
-    /// Adds the lines after these.
+    /// Adds the marks of the lines that follow.
     fn append(&mut self, rest: LineMarks) {
         (0..rest.count).for_each(|number| self.push(rest.get(number)));
         self.seen.0 = self.seen.0.wrapping_add(rest.seen.0);
     }
 }
 
-/// A checksum that tells whether two passes saw the same lines, in whatever order.
+/// A checksum that shows whether two passes saw the same lines, in any order.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Checksum(u64);
 
@@ -170,7 +171,7 @@ impl Checksum {
         const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
         let mix = |sum: u64, word: u64| (sum.rotate_left(23) ^ word).wrapping_mul(FACTOR);
         let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
-        // Four sums at a time do not wait for each other.
+        // Four independent sums can be computed in parallel.
         let mut lanes = [offset, 1, 2, 3];
         let (words, rest) = line.as_chunks::<8>();
         let (blocks, words) = words.as_chunks::<4>();
@@ -193,7 +194,7 @@ fn each_line(
     to: u64,
     mut each: impl FnMut(&[u8], u64, bool) -> io::Result<()>,
 ) -> io::Result<()> {
-    // Long lines are read again as a whole, so that the needle does not matter.
+    // Long lines are read again as a whole, so any needle will do.
     let needle = Needle::key("");
     scan::lines(source, from, to, &needle, |line| match line.bytes {
         Bytes::Whole(bytes) => each(bytes, line.offset, line.terminated),
@@ -206,7 +207,7 @@ fn each_line(
     })
 }
 
-/// Returns a filtered line that is still one line, and as long as before if it has to be.
+/// Returns a filtered line that is still one line, and has the same length as before if it must.
 fn settled<'a>(before: &[u8], after: Cow<'a, [u8]>, refit: Refit) -> Cow<'a, [u8]> {
     let Cow::Owned(mut line) = after else { return after };
     if line.len() != before.len()

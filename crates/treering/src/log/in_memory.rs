@@ -1,8 +1,8 @@
-//! Reads a small file in one go, for lists, which read thousands of files once each.
+//! Reads small files as a whole, for lists, which read thousands of files once each.
 //!
-//! The system is asked to open the file, for its length, and to read it; everything else happens in a
-//! buffer that the next file uses again. Of a compressed file only a prefix is
-//! decompressed, in memory: a list must not fill the disk with the content of an archive.
+//! There are three system calls for each file: open, length, read. The buffer is used again for the
+//! next file. Of a compressed file only a prefix is decompressed, in memory: a list must not fill
+//! the disk with the content of an archive.
 
 use super::file::{FileJournal, OpenedFile};
 use super::journal::{Appended, End, Journal, JournalError};
@@ -15,40 +15,41 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Larger files are read piece by piece: what is in memory should fit into a core's own cache.
+/// Larger files are read in pieces: the content should fit into the cache of a core.
 const MOST: u64 = 1024 * 1024;
 
-/// Most bytes of a compressed file that are decompressed. Covers most archived sessions as a
-/// whole; with one thread per core it is memory that every machine has.
+/// The maximum number of bytes that are decompressed from an archive. This covers most archived
+/// sessions; with one thread for each core, every machine has that much memory.
 pub(crate) const ARCHIVE_PREFIX: usize = 8 * 1024 * 1024;
 
 /// A file that was opened for a list.
 #[derive(Debug)]
 pub(crate) struct Listed {
     pub(crate) journal: Arc<dyn Journal>,
-    /// Set if only a prefix of an archive was read, whose own size in bytes this is.
+    /// The size of the archive in bytes, if only a prefix of it was read.
     pub(crate) cut: Option<u64>,
 }
 
-/// The content of a file, as it was when it was opened.
+/// The content of a file at the time it was opened.
 #[derive(Debug)]
 pub(crate) struct InMemoryFile {
     buffer: Vec<u8>,
-    /// The position in the buffer where the content begins: on a page of its own, see [`scan`](super::scan).
+    /// The offset in the buffer at which the content begins, aligned to a page: see
+    /// [`scan`](super::scan).
     start: usize,
     len: usize,
 }
 
 thread_local! {
-    /// The buffer of the file before this one.
+    /// The buffer of the previous file.
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 impl InMemoryFile {
-    /// Returns the file at `path`, to be looked at once: in memory if it is small.
+    /// Opens the file at `path` to be read once: in memory if it is small.
     pub(crate) fn open(path: &Path) -> Result<Listed> {
         let opened = OpenedFile::at(path)?;
-        // Of a large file the first page tells whether it is compressed.
+        // The first page of a large file shows whether it is compressed.
         let first = if opened.len <= MOST { opened.len as usize } else { PAGE };
         let held = InMemoryFile::read(&opened.file, first).map_err(Error::io(path, "read"))?;
         if zstd::is_packed(held.bytes()) {
@@ -61,7 +62,7 @@ impl InMemoryFile {
         Ok(Listed { journal, cut: None })
     }
 
-    /// Decompresses the beginning of an archive, as far as its lines are whole.
+    /// Decompresses the beginning of an archive, up to the last complete line.
     fn unpack(opened: &OpenedFile, path: &Path) -> Result<Listed> {
         let prefix = zstd::prefix(&opened.file, ARCHIVE_PREFIX);
         let zstd::Prefix { bytes: buffer, is_whole } = prefix.map_err(Error::io(path, "read"))?;
@@ -77,7 +78,7 @@ impl InMemoryFile {
     }
 
     fn read(file: &File, len: usize) -> io::Result<Self> {
-        // A used buffer is large enough for all others: clearing memory takes time, too.
+        // A used buffer has room for all later files, and clearing memory takes time.
         let mut buffer = SPARE.take();
         buffer.resize(MOST as usize + PAGE, 0);
         let mut held = InMemoryFile { start: page_start(&buffer), buffer, len: 0 };

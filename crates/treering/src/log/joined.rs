@@ -1,7 +1,7 @@
-//! Several files read as one log: a session, and what its subagents wrote beside it.
+//! Reads several files as one log: a session, and the files of its subagents.
 //!
-//! It is a snapshot: the files count with the length they had when they were joined, so that the spans of
-//! a tree's rows stay valid. Later writes are seen by joining the files again.
+//! The log is a snapshot: each file has the length that it had when the files were joined, so that
+//! the spans of the tree's rows stay valid. To see later writes, the files are joined again.
 
 use super::file::FileJournal;
 use super::journal::{Appended, End, Journal, JournalError};
@@ -17,10 +17,10 @@ pub(crate) struct Joined {
 #[derive(Debug)]
 struct JoinedFile {
     file: FileJournal,
-    /// Its position in the whole log.
+    /// The position of the file in the whole log.
     start: u64,
     len: u64,
-    /// A file that does not end with its last line gets the newline it lacks.
+    /// Whether the file does not end with a newline, so that one is added.
     is_open: bool,
 }
 
@@ -30,7 +30,7 @@ impl Joined {
         let mut joined = Joined { parts: Vec::new() };
         joined.add(FileJournal::open(path)?)?;
         for file in subagents {
-            // One that cannot be read does not hide the session.
+            // A subagent's file that cannot be read does not hide the session.
             if let Ok(file) = FileJournal::open(file) {
                 joined.add(file)?;
             }
@@ -50,7 +50,7 @@ impl Joined {
         Ok(())
     }
 
-    /// Returns whether a file has changed since.
+    /// Returns whether a file has changed since the files were joined.
     pub(crate) fn is_stale(&self) -> bool {
         self.parts.iter().any(|part| part.file.len().map_or(true, |len| len != part.len))
     }

@@ -29,46 +29,48 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
     /// Returns the length in bytes.
     fn len(&self) -> io::Result<u64>;
 
-    /// Returns whether there is nothing.
+    /// Returns whether the journal is empty.
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
 
     /// Returns whether the journal may have grown since its length was asked for last.
     ///
-    /// A remote journal that is told of changes answers without a request, so that following it costs
-    /// nothing while nothing happens. Any other returns true.
+    /// A remote journal that is notified of changes answers without a request, so that following it
+    /// costs nothing while there are no changes. Other journals return true.
     fn has_news(&self) -> bool {
         true
     }
 
-    /// Reads at `offset` into `buffer`, as much as there is; 0 at the end.
+    /// Reads bytes at `offset` into `buffer` and returns how many; 0 at the end.
     ///
-    /// A remote journal may take the end to be where it was when [`len`](Journal::len) was called last, so
-    /// that reading to the end needs no request. A reader that looks for what others appended calls `len` first.
+    /// A remote journal may assume that the length is the one that [`len`](Journal::len) returned
+    /// last, so that reading to the end needs no request. A reader that wants to see the appends of
+    /// others calls `len` first.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Announces that all of these bytes will be read, from the first to the last. A remote journal asks for
-    /// more of them at once.
+    /// Announces that all of these bytes will be read in order, so that a remote journal can
+    /// request more of them at once.
     fn will_read(&self, range: Range<u64>) {
         let _ = range;
     }
 
-    /// Returns everything, if the journal has it in memory for as long as it lives and nothing is
-    /// ever added: then it need not be copied to be looked at.
+    /// Returns the whole content, if the journal has it in memory for its lifetime and never grows,
+    /// so that it need not be copied.
     fn as_slice(&self) -> Option<&[u8]> {
         None
     }
 
-    /// Appends whole lines, if the journal ends with `end`.
+    /// Appends complete lines, if the journal ends with `end`.
     fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError>;
 
-    /// Returns whether the journal keeps [checkpoints](Checkpoint): where it does not, none need be made.
+    /// Returns whether the journal stores [checkpoints](Checkpoint). If not, none need be made.
     fn keeps_checkpoints(&self) -> bool {
         false
     }
 
-    /// Appends as [`append`](Journal::append) does, and keeps the checkpoint until the next append.
+    /// Appends as [`append`](Journal::append) does, and stores the checkpoint until the next
+    /// append.
     fn append_with(
         &self,
         end: &End,
@@ -79,8 +81,8 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
         self.append(end, lines)
     }
 
-    /// Returns the checkpoint of the last append of a journal of this length, if it was made with one. The
-    /// length is what [`len`](Journal::len) returned last.
+    /// Returns the checkpoint of the last append to a journal of this length, if it has one. The
+    /// length is the one that [`len`](Journal::len) returned last.
     fn checkpoint(&self, length: u64) -> Option<Checkpoint> {
         let _ = length;
         None
@@ -89,14 +91,15 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
     /// Makes everything appended so far survive a power failure.
     fn sync(&self) -> io::Result<()>;
 
-    /// Takes back the end of the log, from `length` on, if the journal's length is still `expected`
-    /// (so no other append follows it). Used after a failed [`sync`](Journal::sync).
+    /// Removes the end of the log, from `length` on, if the journal's length is still `expected`,
+    /// so that no other append follows. Used after a failed [`sync`](Journal::sync).
     fn truncate_if(&self, expected: u64, length: u64) -> io::Result<bool>;
 
-    /// Replaces the first bytes by as many others, if they are `expected`. Returns whether they were.
+    /// Replaces the first bytes by as many others, if they equal `expected`. Returns whether they
+    /// did.
     ///
-    /// This is the one exception to the first promise, for dialects that keep the title of a session in
-    /// a line of fixed length at its start. A storage that cannot do it returns false.
+    /// This is the one exception to the first promise, for dialects that keep the title of a
+    /// session in a line of fixed length at its start. A storage that cannot do this returns false.
     fn replace_start(&self, expected: &[u8], bytes: &[u8]) -> Result<bool, JournalError> {
         let _ = (expected, bytes);
         Ok(false)
@@ -105,7 +108,7 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
 
 /// Creates the journal of a session that has none yet.
 pub(crate) trait CreateJournal: Send + Sync + std::fmt::Debug {
-    /// Creates the journal with everything that `start` reads, or not at all.
+    /// Creates the journal with all bytes that `start` reads, or not at all.
     fn create(&self, start: &mut dyn io::Read) -> crate::Result<Arc<dyn Journal>>;
 
     /// Returns the name of the journal for messages.
@@ -114,8 +117,8 @@ pub(crate) trait CreateJournal: Send + Sync + std::fmt::Debug {
 
 /// The end of a journal as a writer knows it: the length, and the start of the last line.
 ///
-/// The length alone does not tell: an append that was taken back and made again may be just as long. Entries
-/// have their ids at the start of their lines.
+/// The length alone is not enough: an append that was removed may be followed by another of the
+/// same length. The start of the last line distinguishes them, because it has the entry's id.
 ///
 /// ```
 /// use treering::storage::{End, Journal, MemoryJournal};
@@ -128,10 +131,10 @@ pub(crate) trait CreateJournal: Send + Sync + std::fmt::Debug {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct End {
     length: u64,
-    /// The position where the last line begins, and its first bytes.
+    /// The offset and the first bytes of the last line.
     offset: u64,
     start: Vec<u8>,
-    /// Whether the writer wrote the last line itself. Then no other writer takes it back.
+    /// Whether the writer itself wrote the last line. No other writer removes it then.
     is_own: bool,
 }
 
@@ -165,7 +168,7 @@ impl End {
         End { length, offset, start, is_own: false }
     }
 
-    /// Returns where the last line begins, and its first bytes; `None` if only the length is known.
+    /// Returns the offset and the first bytes of the last line; `None` if only the length is known.
     pub fn last_line(&self) -> Option<(u64, &[u8])> {
         Some((self.offset, &*self.start)).filter(|(_, start)| !start.is_empty())
     }
@@ -174,7 +177,7 @@ impl End {
         self.is_own
     }
 
-    /// Returns whether the journal still has these bytes where they were seen. It may be longer.
+    /// Returns whether the journal still has these bytes at the same offset. It may be longer.
     pub fn is_in(
         &self,
         mut read_at: impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
@@ -185,14 +188,14 @@ impl End {
         Ok(got == buffer.len() && *buffer == *self.start)
     }
 
-    /// Moves to the end of `line`, which the writer has just appended at `offset`.
+    /// Moves the end after `line`, which the writer has just appended at `offset`.
     pub(crate) fn set(&mut self, offset: u64, line: &[u8]) {
         (self.length, self.offset, self.is_own) = (offset + line.len() as u64, offset, true);
         self.start.clear();
         self.start.extend_from_slice(&line[..line.len().min(SAMPLE)]);
     }
 
-    /// Reads the end of what a journal has up to `length`, the last line of which begins at `offset`.
+    /// Reads the end of the first `length` bytes of a journal, whose last line begins at `offset`.
     pub(crate) fn read(journal: &dyn Journal, offset: u64, length: u64) -> io::Result<Self> {
         let sampled = length.saturating_sub(offset).min(SAMPLE as u64);
         let mut start = vec![0; sampled as usize];
@@ -203,7 +206,7 @@ impl End {
     }
 }
 
-/// Reads until the buffer is full, or there is no more.
+/// Reads until the buffer is full or the journal ends.
 fn read_sample(
     offset: u64,
     buffer: &mut [u8],
@@ -219,25 +222,26 @@ fn read_sample(
     Ok(filled)
 }
 
-/// The position of appended bytes. Usually at the expected length; later if a writer that takes no
-/// lock slipped in between.
+/// The position of appended bytes: usually the expected length, or a later offset if a writer that
+/// takes no lock appended first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Appended {
     /// The offset of the first appended byte.
     pub start: u64,
 }
 
-/// The reason why an append did not happen.
+/// The reason why an append failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// The journal does not end as the writer thought: read on, then try again. Its length is given.
+    /// The journal does not end as the writer expected: read the new entries, then try again. The
+    /// value is the length of the journal.
     #[error("the journal has moved to {0} bytes")]
     Moved(u64),
     /// The journal was deleted or replaced by another.
     #[error("the journal is gone")]
     Gone,
-    /// Another process holds the lock and does not let go.
+    /// Another process holds the lock and does not release it.
     #[error("locked by another process")]
     Locked,
     /// The storage failed; none of the bytes count.

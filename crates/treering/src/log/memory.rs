@@ -1,4 +1,4 @@
-//! A journal in memory: sessions that leave no file, and sessions that have none yet.
+//! A journal in memory, for sessions without a file and sessions whose file is not created yet.
 
 use super::checkpoint::Checkpoint;
 use super::journal::{Appended, End, Journal, JournalError};
@@ -30,7 +30,7 @@ impl MemoryJournal {
         MemoryJournal { bytes: Mutex::new(bytes), checkpoint: Mutex::default() }
     }
 
-    /// Returns a copy of everything in it.
+    /// Returns a copy of the content.
     pub fn contents(&self) -> Vec<u8> {
         self.bytes().clone()
     }

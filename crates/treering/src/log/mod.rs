@@ -1,7 +1,8 @@
-//! The log: an append-only string of bytes made of whole lines, and the ways to read it.
+//! The log: an append-only sequence of bytes that consists of lines, and the ways to read it.
 //!
-//! [`Journal`] is the interface to storage; everything above it (tree, context, session) is the same for
-//! a file, for memory, and for any other implementation. The log knows bytes and lines, no agent.
+//! [`Journal`] is the interface to storage; everything above it (tree, context, session) is the
+//! same for a file, for memory, and for any other implementation. The log knows bytes and lines,
+//! and no agent.
 
 mod checkpoint;
 mod file;

@@ -1,8 +1,9 @@
-//! Replaces a file without losing what other programs append to it meanwhile.
+//! Replaces a file without losing the lines that other programs append to it meanwhile.
 //!
-//! The old file keeps a name, as the backup: nothing that was ever written to it is gone. treering's own
-//! writers wait for its lock and then find that the path leads elsewhere. Agents take no lock. What they
-//! append to the old file until shortly after the exchange is copied by a [`TailCopier`].
+//! The old file is kept as the backup, so nothing that was ever written to it is lost. treering's
+//! own writers wait for its lock and then find that the path names another file. Agents take no
+//! lock. The lines that they append to the old file until shortly after the exchange are copied by
+//! a [`TailCopier`].
 
 use super::file::FileJournal;
 use super::journal::{End, Journal};
@@ -12,19 +13,19 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Number of times that new appends are carried over before the exchange, which ends it.
+/// The maximum number of times that new appends are copied before the exchange.
 const ROUNDS: usize = 16;
 
-/// A program that had opened the old file before the exchange may write to it a little later: the old
-/// file is watched until nothing has come for this long …
+/// A program that opened the old file before the exchange may write to it a little later: the old
+/// file is watched until no append has come for this time …
 const QUIET: Duration = Duration::from_millis(20);
 
-/// … and no longer than this.
+/// … but for at most this time.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Returns the path, or one with a number after it: the first that nothing has yet.
+/// Returns the first path of this name, or of this name with a number, that does not exist.
 pub(crate) fn free(path: PathBuf) -> PathBuf {
     let mut free = path.clone();
     let mut attempt = 2;
@@ -35,8 +36,8 @@ pub(crate) fn free(path: PathBuf) -> PathBuf {
     free
 }
 
-/// Fails if a file must not be replaced: one that its owner protected against writing is left alone, also
-/// by a user whom permissions do not stop.
+/// Fails if a file must not be replaced: a file that its owner protected against writing is not
+/// replaced, even if the user's permissions would allow it.
 pub(crate) fn check_replaceable(old: &FileJournal) -> io::Result<()> {
     if old.file().metadata()?.is_write_protected() {
         let reason = "the file is write-protected; `chmod u+w` makes it writable";
@@ -45,20 +46,20 @@ pub(crate) fn check_replaceable(old: &FileJournal) -> io::Result<()> {
     Ok(())
 }
 
-/// Turns what was appended to an old log, from the given offset on, into lines of the new one. Returns
-/// them, and how far the old log is taken into account with them.
+/// Converts the bytes that were appended to an old log, from the given offset on, to lines of the
+/// new one. Returns the lines, and the offset in the old log up to which they cover it.
 pub(crate) type Take<'a> = dyn FnMut(u64) -> io::Result<(Vec<u8>, u64)> + 'a;
 
-/// Brings over what others append to a file that is being replaced.
+/// Copies what other programs append to a file that is being replaced.
 pub(crate) struct TailCopier<'a> {
     old: &'a FileJournal,
-    /// Length of the old file that is in the new one.
+    /// The end of the part of the old file that is in the new one.
     end: End,
     take: &'a mut Take<'a>,
 }
 
 impl<'a> TailCopier<'a> {
-    /// Creates a copier for an `old` file of which everything up to `copied` is in the new one.
+    /// Creates a copier for an `old` file whose content up to `copied` is in the new one.
     pub(crate) fn new(
         old: &'a FileJournal,
         copied: u64,
@@ -68,7 +69,7 @@ impl<'a> TailCopier<'a> {
         Ok(TailCopier { old, end, take })
     }
 
-    /// Appends to `new` what arrived since. Returns false if nothing did.
+    /// Appends new lines of the old file to `new`. Returns false if there were none.
     fn copy_new(&mut self, new: &File) -> io::Result<bool> {
         let copied = self.end.length();
         let length = self.old.len()?;
@@ -89,8 +90,8 @@ impl<'a> TailCopier<'a> {
         Ok(true)
     }
 
-    /// Returns the position after the newline at `copied`, if the last line got its newline in the new
-    /// file already.
+    /// Returns the offset after the newline at `copied`, if the last line already got its newline
+    /// in the new file.
     fn skip_newline(&self, copied: u64) -> io::Result<u64> {
         let mut around = [0; 2];
         let start = copied.saturating_sub(1);
@@ -103,7 +104,7 @@ impl<'a> TailCopier<'a> {
         }
     }
 
-    /// Brings over what arrives until the old file is quiet.
+    /// Copies new lines until there have been none for a while.
     pub(crate) fn settle(&mut self, new: &File) -> io::Result<()> {
         let (mut quiet, mut waited) = (Duration::ZERO, Duration::ZERO);
         let mut brought = self.copy_new(new)?;
@@ -117,7 +118,7 @@ impl<'a> TailCopier<'a> {
         if brought { new.sync_data() } else { Ok(()) }
     }
 
-    /// Brings over what has arrived, and gives `new` the attributes of the old file.
+    /// Copies all new lines, and gives `new` the attributes of the old file.
     pub(crate) fn complete(&mut self, new: &File) -> io::Result<()> {
         for _ in 0..ROUNDS {
             if !self.copy_new(new)? {
@@ -128,10 +129,10 @@ impl<'a> TailCopier<'a> {
     }
 }
 
-/// The number of bytes that tell whether the old file was rewritten.
+/// The number of bytes that are compared to detect that the old file was rewritten.
 const SAMPLE: u64 = 256;
 
-/// Takes whole lines as they are.
+/// Returns the complete lines of an old log, unchanged.
 pub(crate) fn whole_lines(old: &dyn Journal, from: u64) -> io::Result<(Vec<u8>, u64)> {
     let length = usize::try_from(old.len()?.saturating_sub(from)).map_err(io::Error::other)?;
     let mut lines = vec![0; length];
@@ -141,12 +142,12 @@ pub(crate) fn whole_lines(old: &dyn Journal, from: u64) -> io::Result<(Vec<u8>, 
     Ok((lines, from + whole as u64))
 }
 
-/// Puts `new` in the place of the file that has its name, and keeps that one, under `backup` or a name
-/// like it, which is returned. The caller holds the lock of the old file.
+/// Replaces the file that has the name of `new`, and keeps the old one under `backup` or a similar
+/// name, which is returned. The caller holds the lock of the old file.
 ///
 /// # Errors
 ///
-/// If the error says so, the file was replaced all the same; else nothing has changed.
+/// If the error says so, the file was replaced despite the error; otherwise nothing has changed.
 pub(crate) fn replace(
     mut new: NewFile,
     mut copier: TailCopier<'_>,
@@ -154,8 +155,8 @@ pub(crate) fn replace(
 ) -> io::Result<PathBuf> {
     copier.complete(new.file()?)?;
     new.file()?.sync_all()?;
-    // Other writers of treering that find the new file wait until everything is in it. The lock is
-    // released when the file is closed.
+    // Other treering writers that open the new file wait until it is complete. The lock is released
+    // when the file is closed.
     new.file()?.try_lock().map_err(io::Error::from)?;
     let backup = keep(copier.old, new.target(), backup)?;
     let exchanged = copier.copy_new(new.file()?).and_then(|_| {
@@ -168,7 +169,7 @@ pub(crate) fn replace(
         let _ = fs::remove_file(&backup);
         return Err(error);
     }
-    // What arrived is brought over whether or not the exchange is on disk.
+    // The new lines are copied even if the exchange could not be synced to disk.
     let synced = new.sync_names();
     let settled = new.file().and_then(|file| copier.settle(file));
     synced.and(settled).map(|()| backup.clone()).map_err(|error| {
@@ -178,7 +179,7 @@ pub(crate) fn replace(
     })
 }
 
-/// Gives the file at `path` a second name, so that it outlives the exchange.
+/// Gives the file at `path` a second name, so that it survives the exchange.
 fn keep(old: &FileJournal, path: &Path, backup: PathBuf) -> io::Result<PathBuf> {
     loop {
         let name = free(backup.clone());
@@ -195,8 +196,8 @@ fn keep(old: &FileJournal, path: &Path, backup: PathBuf) -> io::Result<PathBuf> 
     }
 }
 
-/// Returns where files have one name only, the backup is a copy. What is written to the old file
-/// later is lost with it, which is why it is watched.
+/// Returns the name of a copy of the old file, for file systems without hard links. Later writes to
+/// the old file are lost with it, which is why it is watched.
 fn copy(old: &FileJournal, name: PathBuf) -> io::Result<PathBuf> {
     let mut new = NewFile::beside(&name)?;
     let mut buffer = vec![0; 1 << 18];

@@ -1,10 +1,10 @@
-//! From bytes to lines, forwards, in one pass and bounded memory.
+//! Splits bytes into lines, in one pass and bounded memory.
 //!
-//! The buffer is page-aligned and reads always go to the same aligned place: copying out of the
-//! page cache is more than twice as fast that way. What is left of an unfinished line is moved in
-//! front of that place, so that lines are contiguous. A line that does not fit is not kept: only its
-//! beginning is handed out, with the answer to the one question that needs the rest: whether a
-//! [`Needle`] occurs in it more than once.
+//! The buffer is page-aligned, and reads always go to the same aligned position: copying out of the
+//! page cache is more than twice as fast that way. The rest of an unfinished line is moved in front
+//! of that position, so that lines are contiguous. A line that does not fit is not kept: only its
+//! beginning is passed on, together with the one fact that needs the rest: whether a [`Needle`]
+//! occurs in it more than once.
 
 use super::journal::Journal;
 use memchr::memmem;
@@ -14,10 +14,10 @@ use std::sync::mpsc;
 
 pub(super) const PAGE: usize = 4096;
 
-/// Returns where the first whole page of some memory begins.
+/// Returns the offset of the first whole page in some memory.
 pub(super) fn page_start(bytes: &[u8]) -> usize {
     let aligned = bytes.as_ptr().align_offset(PAGE);
-    // `align_offset` may decline to answer; alignment is only a matter of speed.
+    // `align_offset` may not return an offset; alignment only affects speed.
     if aligned < PAGE { aligned } else { 0 }
 }
 
@@ -43,24 +43,26 @@ pub(crate) struct Line<'a> {
 #[derive(Debug)]
 pub(crate) enum Bytes<'a> {
     Whole(&'a [u8]),
-    /// The beginning of a line too long to hold, and whether the needle occurs in it more than once.
+    /// The beginning of a line that is too long for the buffer, and whether the needle occurs in it
+    /// more than once.
     Long {
         start: &'a [u8],
         repeats_needle: bool,
     },
 }
 
-/// A string of bytes that is counted in lines too long to hold, such as the key of a member.
+/// A sequence of bytes that is counted in lines too long for the buffer, such as the key of a
+/// member.
 #[derive(Debug, Clone)]
 pub(crate) struct Needle(memmem::Finder<'static>);
 
 impl Needle {
-    /// Returns the needle for the key of a JSON member, quotes included.
+    /// Returns the needle for the key of a JSON member, including the quotes.
     pub(crate) fn key(name: &str) -> Self {
         Needle(memmem::Finder::new(format!("\"{name}\"").as_bytes()).into_owned())
     }
 
-    /// Returns where the needle first stands in `bytes`.
+    /// Returns the position of the first occurrence of the needle in `bytes`.
     #[inline]
     pub(crate) fn find(&self, bytes: &[u8]) -> Option<usize> {
         self.0.find(bytes)
@@ -73,10 +75,10 @@ impl Needle {
     }
 }
 
-/// Room for an aligned chunk, and for as much of an unfinished line in front of it.
+/// A buffer for an aligned chunk, with the same room in front of it for an unfinished line.
 struct Buffer {
     bytes: Vec<u8>,
-    /// The position where the chunk begins.
+    /// The offset of the chunk in the buffer.
     chunk: usize,
     /// The number of bytes that were read.
     len: usize,
@@ -91,13 +93,13 @@ impl Buffer {
 }
 
 thread_local! {
-    /// The buffer of the log read last, so that reading thousands of small logs does not spend its
-    /// time on clearing fresh ones.
+    /// The buffer of the previous log, so that reading thousands of small logs does not spend its
+    /// time on clearing new ones.
     static SPARE: Cell<Option<Buffer>> = const { Cell::new(None) };
 }
 
-/// Reads a journal chunk by chunk. Reads end on chunk boundaries of the log, so that pages are
-/// copied whole.
+/// Reads a journal chunk by chunk. Reads end on chunk boundaries of the log, so that whole pages
+/// are copied.
 struct Chunks<'a> {
     journal: &'a dyn Journal,
     at: u64,
@@ -105,7 +107,7 @@ struct Chunks<'a> {
 }
 
 impl Chunks<'_> {
-    /// Fills the buffer with the next chunk: with nothing at the end.
+    /// Fills the buffer with the next chunk; the buffer is empty at the end.
     fn read(&mut self, buffer: &mut Buffer) -> io::Result<()> {
         let until = (self.at / CHUNK as u64 + 1) * CHUNK as u64;
         let want = until.min(self.to).saturating_sub(self.at) as usize;
@@ -124,7 +126,8 @@ impl Chunks<'_> {
 pub(crate) enum Threads {
     /// A second thread reads ahead in a large log.
     ReadAhead,
-    /// The calling thread does everything: the other cores are busy with other parts of the log.
+    /// The calling thread does everything, because the other cores are busy with other parts of the
+    /// log.
     One,
 }
 
@@ -139,7 +142,7 @@ pub(crate) fn lines<E: From<io::Error>>(
     lines_on(Threads::ReadAhead, journal, from, to, needle, each)
 }
 
-/// Does the same on as many threads as the caller says.
+/// Does the same as `lines` on these threads.
 pub(crate) fn lines_on<E: From<io::Error>>(
     threads: Threads,
     journal: &dyn Journal,
@@ -158,7 +161,7 @@ pub(crate) fn lines_on<E: From<io::Error>>(
             chunks.read(&mut buffer).map(|()| buffer)
         });
     }
-    // Copying from the page cache is a third of the work: another core does it meanwhile.
+    // Copying from the page cache is a third of the work, which another core does meanwhile.
     std::thread::scope(|scope| {
         let (give_back, returned) = mpsc::channel::<Buffer>();
         let (fill, filled) = mpsc::sync_channel::<io::Result<Buffer>>(AHEAD);
@@ -175,7 +178,7 @@ pub(crate) fn lines_on<E: From<io::Error>>(
         });
         split(from, needle, each, |used| {
             if let Some(used) = used {
-                // The other side is gone once everything was read.
+                // The receiver is gone once everything was read.
                 let _ = give_back.send(used);
             }
             filled.recv().unwrap_or_else(|_| Err(io::ErrorKind::UnexpectedEof.into()))
@@ -183,7 +186,7 @@ pub(crate) fn lines_on<E: From<io::Error>>(
     })
 }
 
-/// Splits what is in memory anyway into lines.
+/// Splits a log that is in memory into lines.
 fn split_held<E>(
     held: &[u8],
     from: u64,
@@ -204,7 +207,7 @@ fn split_held<E>(
     Ok(())
 }
 
-/// Splits chunks into lines. `next` takes a used buffer and gives a filled one.
+/// Splits chunks into lines. `next` takes a used buffer and returns a filled one.
 fn split<E: From<io::Error>>(
     from: u64,
     needle: &Needle,
@@ -256,12 +259,13 @@ fn split<E: From<io::Error>>(
     }
 }
 
-/// The beginning of a line whose end is not there yet.
+/// The beginning of a line whose end was not read yet.
 #[derive(Default)]
 struct Unfinished {
     start: Vec<u8>,
     len: u64,
-    /// Only for long lines: how often the needle occurs, counted up to two, and the last bytes.
+    /// For long lines only: the number of occurrences of the needle, counted up to two, and the
+    /// last bytes.
     needles: u32,
     last: Vec<u8>,
 }
@@ -278,15 +282,15 @@ impl Unfinished {
         unfinished
     }
 
-    /// Returns whether the line is too long to be held.
+    /// Returns whether the line is too long for the buffer.
     fn is_long(&self) -> bool {
         self.start.len() >= CHUNK
     }
 
-    /// Looks at more of a long line, and lets it go.
+    /// Counts the needle in more bytes of a long line, which are not kept.
     fn skim(&mut self, bytes: &[u8], needle: &Needle) {
         self.len += bytes.len() as u64;
-        // The needle may lie across the boundary.
+        // The needle may cross the boundary.
         let mut seam = std::mem::take(&mut self.last);
         seam.extend_from_slice(&bytes[..bytes.len().min(needle.overlap())]);
         self.needles += u32::from(needle.find(&seam).is_some());

@@ -1,11 +1,11 @@
-//! A log in a file without a name, to be read and then forgotten.
+//! A log in a file without a name, which is removed when it is closed.
 
 use super::journal::{Appended, End, Journal, JournalError};
 use crate::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A [`Journal`] in a file without a name. The file is gone with the journal.
+/// A [`Journal`] in a file without a name. The file is removed with the journal.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     file: File,
@@ -14,7 +14,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Creates a file without a name, for a journal that is still to be written.
+    /// Creates a writer to a file without a name, which `of` turns into a journal.
     pub(crate) fn writer() -> io::Result<BufWriter<File>> {
         Ok(BufWriter::with_capacity(1 << 20, fs::nameless()?))
     }
@@ -31,7 +31,7 @@ impl Scratch {
         Scratch { is_read_only: true, ..self }
     }
 
-    /// Returns a reader of everything.
+    /// Returns a reader of the whole content.
     pub(crate) fn reader(&self) -> impl Read + '_ {
         ScratchReader { scratch: self, at: 0 }
     }

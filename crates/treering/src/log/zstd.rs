@@ -1,15 +1,15 @@
 //! Compressed sessions (`.jsonl.zst`).
 //!
-//! Some agents compress sessions that are no longer written to. Reading needs random access, which a
-//! compressed stream does not have, so opening one decompresses it to a temporary file. That file has
-//! no name by the time the first byte is written: no other process can open it, and the system removes
-//! it when this process ends, however it ends.
+//! Some agents compress sessions that are no longer written to. Reading needs random access, which
+//! a compressed stream does not have, so opening one decompresses it to a temporary file. That file
+//! has no name when the first byte is written: no other process can open it, and the system removes
+//! it when this process ends for any reason.
 //!
-//! A few kilobytes can decompress to terabytes, so there are [limits](UnpackLimits) on the size of the
-//! content, checked after every block of at most 128 KiB. Memory is bounded by the window of the stream
-//! (at most 128 MiB, as for the `zstd` command). A stream that cannot be decompressed to its end is an
-//! error: half a session would look like a whole one. Only lists are content with a [prefix], which is
-//! known to be one.
+//! A few kilobytes can decompress to terabytes, so there are [limits](UnpackLimits) on the size of
+//! the content, checked after every block of at most 128 KiB. Memory is bounded by the window of
+//! the stream (at most 128 MiB, as for the `zstd` command). A stream that cannot be decompressed to
+//! its end is an error: half a session would look like a complete one. Only lists use a [prefix],
+//! which they mark as partial.
 
 use crate::fs::{self, File};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
@@ -30,7 +30,7 @@ const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 pub struct UnpackLimits {
     /// The largest content, in bytes.
     pub size: u64,
-    /// The largest content for each compressed byte. Does not apply to the first 64 MiB.
+    /// The largest ratio of content to compressed bytes. It does not apply to the first 64 MiB.
     pub ratio: u64,
 }
 
@@ -46,7 +46,7 @@ impl UnpackLimits {
         UnpackLimits { size, ..self }
     }
 
-    /// Sets the largest content for each compressed byte.
+    /// Sets the largest ratio of content to compressed bytes.
     #[must_use]
     pub fn ratio(self, ratio: u64) -> Self {
         UnpackLimits { ratio, ..self }
@@ -54,10 +54,10 @@ impl UnpackLimits {
 }
 
 impl UnpackLimits {
-    /// Content up to this size is accepted whatever it is compressed to.
+    /// Content up to this size is accepted at any ratio.
     const ANY_RATIO: u64 = 64 << 20;
 
-    /// Limits the size alone, for a file that is trusted.
+    /// Limits only the size, for a file that is trusted.
     pub fn of_size(size: u64) -> Self {
         UnpackLimits { size, ratio: u64::MAX }
     }
@@ -85,7 +85,7 @@ pub(crate) fn is_packed(first: &[u8]) -> bool {
     first.starts_with(&MAGIC)
 }
 
-/// Decompresses a file to one without a name; `None` if it is not compressed.
+/// Decompresses a file to a file without a name; `None` if it is not compressed.
 pub(crate) fn unpack(file: &File) -> io::Result<Option<File>> {
     let mut first = Vec::with_capacity(MAGIC.len());
     Packed::new(file).take(MAGIC.len() as u64).read_to_end(&mut first)?;
@@ -95,7 +95,7 @@ pub(crate) fn unpack(file: &File) -> io::Result<Option<File>> {
     let mut source = BufReader::new(Packed::new(file));
     let mut target = fs::nameless()?;
     let unpacked = decompress(&mut source, &mut target, UnpackLimits::default());
-    // The decoder cannot tell a file that cannot be read from one that makes no sense.
+    // The decoder does not distinguish a file that cannot be read from one that is damaged.
     match source.into_inner().failed {
         Some(error) => return Err(error),
         None => unpacked?,
@@ -108,15 +108,15 @@ pub(crate) fn unpack(file: &File) -> io::Result<Option<File>> {
 #[derive(Debug)]
 pub(super) struct Prefix {
     pub(super) bytes: Vec<u8>,
-    /// Whether this is all of the content. If it is not, the last line is cut off somewhere.
+    /// Whether this is all of the content. If not, the last line may be incomplete.
     pub(super) is_whole: bool,
 }
 
-/// Decompresses the beginning of a file in memory: at least `length` bytes if there are as many, and
+/// Decompresses the beginning of a file in memory: at least `length` bytes if it has that many, and
 /// at most one block more.
 pub(super) fn prefix(file: &File, length: usize) -> io::Result<Prefix> {
-    // Compression never makes a block larger by more than its header. A stream that takes more than
-    // this for so little content consists of empty blocks, and is not read to its end.
+    // Compression never makes a block larger by more than its header. A stream that takes more
+    // bytes than this for so little content consists of empty blocks, and is not read to its end.
     let most = (length as u64).saturating_mul(2).max(1 << 20);
     let mut packed = Packed::new(file);
     let mut source = BufReader::new((&mut packed).take(most));
@@ -129,7 +129,7 @@ pub(super) fn prefix(file: &File, length: usize) -> io::Result<Prefix> {
 }
 
 fn prefix_of(source: &mut impl BufRead, length: usize) -> io::Result<Prefix> {
-    /// An empty last block and a checksum, which makes the decoder give out its window.
+    /// An empty last block and a checksum, which makes the decoder release its window.
     const END: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
     let (mut decoder, mut bytes) = (FrameDecoder::new(), Vec::new());
     while next_frame(&mut decoder, source)? {
@@ -153,7 +153,8 @@ fn prefix_of(source: &mut impl BufRead, length: usize) -> io::Result<Prefix> {
     Ok(Prefix { bytes, is_whole: true })
 }
 
-/// The packed file from its start, whatever its cursor says: others may share it.
+/// A reader of the compressed file from its start, independent of the file's cursor, which may be
+/// shared.
 struct Packed<'a> {
     file: &'a File,
     at: u64,
@@ -182,7 +183,7 @@ impl Read for Packed<'_> {
     }
 }
 
-/// Counts what is read through it.
+/// Counts the bytes that are read through it.
 struct Counted<'a, R> {
     inner: &'a mut R,
     count: u64,
@@ -212,8 +213,8 @@ impl<R: BufRead> BufRead for Counted<'_, R> {
 /// # Errors
 ///
 /// Fails with [`io::ErrorKind::FileTooLarge`] as soon as the content exceeds the limits, and with
-/// [`io::ErrorKind::InvalidData`] if the stream is damaged. What was written to `target` by then is
-/// useless.
+/// [`io::ErrorKind::InvalidData`] if the stream is damaged. The content of `target` is then
+/// unusable.
 pub fn decompress(
     source: &mut impl BufRead,
     target: &mut impl Write,
@@ -238,7 +239,7 @@ pub fn decompress(
     target.flush()
 }
 
-/// Reads the header of the next frame, passing over frames that hold no content; `false` at the end.
+/// Reads the header of the next frame, skipping frames without content; `false` at the end.
 fn next_frame(decoder: &mut FrameDecoder, source: &mut impl BufRead) -> io::Result<bool> {
     while !source.fill_buf()?.is_empty() {
         match decoder.reset(&mut *source) {
@@ -266,12 +267,12 @@ fn verify(decoder: &FrameDecoder, length: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes out what the decoder no longer needs itself.
+/// Writes the bytes that the decoder no longer needs.
 fn drain(decoder: &mut FrameDecoder, target: &mut impl Write) -> io::Result<u64> {
     decoder.collect_to_writer(target).map(|length| length as u64)
 }
 
-/// Passes over a frame that holds something else.
+/// Skips a frame without content.
 fn skip(source: &mut impl BufRead, length: u64) -> io::Result<()> {
     match io::copy(&mut source.take(length), &mut io::sink())? {
         passed if passed == length => Ok(()),

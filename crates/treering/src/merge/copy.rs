@@ -1,10 +1,10 @@
-//! Copies of entries for another branch: which, and as what.
+//! Decides which entries are copied to another branch, and builds the copies.
 //!
-//! What is chosen on a path becomes copies in the same order, whole groups of calls and results at a
-//! time. A group that is on the target's path already is left there. One of which only the call is
-//! there gets the missing results if the target's path ends with that call; anywhere else the results
-//! would stand alone, so the call is copied once more with them. Context edits among what is chosen
-//! come along, aimed at the copies.
+//! The chosen entries of a path are copied in the same order, in whole groups of tool calls and
+//! their results. A group that is already on the target's path is not copied. If only the call is
+//! there, the missing results are copied, provided that the target's path ends with that call;
+//! anywhere else the results would have no call, so the call is copied once more with them. Chosen
+//! context edits are copied as well, with the copies as their targets.
 
 use super::pairs::{self, Pairs};
 use super::target::Target;
@@ -20,32 +20,32 @@ use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{Node, Row, Tree};
 use std::collections::{HashMap, HashSet};
 
-/// The treatment of an entry that is on the path already.
+/// The treatment of an entry that is already on the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Repeated {
-    /// It is not copied again.
+    /// The entry is not copied again.
     #[default]
     Skipped,
-    /// It is copied all the same.
+    /// The entry is copied again.
     Copied,
 }
 
 /// The source of copies.
 pub(super) struct Source {
     pub(super) view: Snapshot,
-    /// The id of its session.
+    /// The id of the source session.
     pub(super) session: String,
 }
 
-/// Copies, ready to be written.
+/// Copies that are ready to be written.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Copies {
     pub(super) entries: Vec<Copy>,
-    /// Entries that are on the target's path already, each with the entry that it is there.
+    /// Entries that are already on the target's path, each with its counterpart there.
     pub(super) skipped: Vec<(EntryId, EntryId)>,
-    /// Chosen entries that are no part of a conversation.
+    /// Chosen entries that are not part of a conversation.
     pub(super) left_out: Vec<EntryId>,
-    /// Calls without a result, with their entry.
+    /// Tool calls without a result, each with its entry.
     pub(super) unanswered: Vec<(EntryId, String)>,
     pub(super) tokens: u64,
     edits: Vec<CopiedEdit>,
@@ -54,16 +54,16 @@ pub(super) struct Copies {
 #[derive(Debug, Clone)]
 pub(super) struct Copy {
     pub(super) source: EntryId,
-    /// It comes along because of its call or result.
+    /// Whether the entry is copied only because its call or result was chosen.
     pub(super) is_companion: bool,
     entry: NewEntry,
 }
 
-/// A context edit that comes along.
+/// A context edit that is copied.
 #[derive(Debug, Clone)]
 struct CopiedEdit {
     target: Aim,
-    /// `null` or `{"content":…}`.
+    /// The new content: `null` or `{"content":…}`.
     replacement: Vec<u8>,
 }
 
@@ -74,7 +74,7 @@ enum Aim {
 }
 
 impl Copies {
-    /// Returns the entries to write, in order, below `leaf`. `ids` creates the given number of ids.
+    /// Returns the entries to write below `leaf`, in order. `ids` creates the given number of ids.
     pub(super) fn to_entries(
         &self,
         leaf: Option<EntryId>,
@@ -96,7 +96,7 @@ impl Copies {
                 entries.push(NewEntry::context_edit(target, content)?);
             }
         }
-        // The copies belong here, even if the session's leaf moves meanwhile.
+        // The copies keep this parent even if the session's leaf moves meanwhile.
         if let Some(first) = entries.first_mut() {
             *first = first.clone().under(leaf);
         }
@@ -104,7 +104,7 @@ impl Copies {
     }
 }
 
-/// Copies of the entries of `path` that are `chosen`, by place.
+/// Returns copies of the entries of `path` that are `chosen`, by index.
 pub(super) fn copies(
     source: &Source,
     path: Vec<Row>,
@@ -131,9 +131,9 @@ struct Copying<'a> {
 /// The part of a group that the target's path lacks.
 enum Missing {
     Nothing,
-    /// Results of the call it ends with.
+    /// Results of the call at the end of the target's path.
     Results(Vec<usize>),
-    /// So much that all of it is copied.
+    /// The whole group has to be copied.
     All,
 }
 
@@ -157,7 +157,8 @@ impl<'a> Copying<'a> {
         self.tree().id(self.path[at])
     }
 
-    /// Follows the path further down, as far as the rest of what is chosen goes.
+    /// Extends the path downwards to the other pieces of its last message, and to the results of
+    /// chosen calls.
     fn complete(&mut self) -> Result<()> {
         let view = &self.source.view;
         self.choose_groups();
@@ -194,7 +195,7 @@ impl<'a> Copying<'a> {
         }
     }
 
-    /// Returns where the entry at `at` was first said.
+    /// Returns the origin of the entry at `at`.
     fn origin(&mut self, at: usize) -> Result<Origin> {
         let (row, source) = (self.path[at], self.source);
         let body = self.bodies.any(&source.view, row)?;
@@ -207,13 +208,13 @@ impl<'a> Copying<'a> {
         Ok(origin)
     }
 
-    /// Returns the row on the target's path that says the same.
+    /// Returns the row of the target's path that has the same origin.
     fn present(&mut self, at: usize) -> Result<Option<Row>> {
         let origin = self.origin(at)?;
         if let Some(&row) = self.target.has.get(&origin) {
             return Ok(Some(row));
         }
-        // A fork has entries under the ids of its source.
+        // A fork has the entries of its source under the same ids.
         let here = self.target.has.get(&Origin::here(self.tree().id_text(self.path[at])));
         let is_same = |row: &&Row| same(&self.source.view, self.path[at], &self.target.view, **row);
         let is_foreign = self.source.session != self.target.session;
@@ -267,8 +268,9 @@ impl<'a> Copying<'a> {
         Ok(out)
     }
 
-    /// Returns the part of a group that has to be copied; the rest is reported. `may_complete`:
-    /// nothing else follows the call at the end of the target's path yet.
+    /// Returns the part of a group that has to be copied, and reports the rest as skipped.
+    /// `may_complete` says that nothing else will follow the call at the end of the target's path
+    /// before it.
     fn missing(
         &mut self,
         group: &[usize],
@@ -277,7 +279,7 @@ impl<'a> Copying<'a> {
     ) -> Result<Missing> {
         let (mut missing, mut here) = (Vec::new(), Vec::new());
         for &at in group {
-            // A part is where its message is.
+            // A later piece is where its message is.
             if self.tree().node(self.path[at]).has(Node::CONTINUED) {
                 continue;
             }
@@ -296,7 +298,7 @@ impl<'a> Copying<'a> {
         Ok(if missing.is_empty() { Missing::Nothing } else { Missing::Results(missing) })
     }
 
-    /// Returns whether some results can follow the call at the end of the target's path.
+    /// Returns whether some results can be appended to the call at the end of the target's path.
     fn completes(
         &mut self,
         missing: &[usize],
@@ -325,7 +327,7 @@ impl<'a> Copying<'a> {
             return Ok(());
         }
         let origin = self.origin(at)?.to_json();
-        // A message that its agent wrote in parts is one message here.
+        // A message that its agent wrote in pieces becomes one message.
         if self.tree().node(row).has(Node::CONTINUED)
             && let Some(whole) = out.entries.iter_mut().rev().find(|c| c.entry.role == entry.role)
             && let Some(part) = entry.message()
@@ -352,8 +354,8 @@ impl<'a> Copying<'a> {
         Ok(())
     }
 
-    /// The chosen context edits whose targets are copied, or were earlier. What a branch made of the
-    /// entries that both have is its own business.
+    /// Copies the chosen context edits whose targets are copied now, or were copied earlier. Edits
+    /// of entries that both branches have are not copied.
     fn take_edits(&mut self, copies: &HashMap<String, usize>, out: &mut Copies) -> Result<()> {
         let (tree, path) = (self.tree(), self.path.clone());
         let mut places: HashMap<&str, usize> = HashMap::new();
@@ -385,13 +387,13 @@ impl<'a> Copying<'a> {
     }
 }
 
-/// Returns whether an entry is part of a conversation. A prompt belongs to the branch it was set
-/// on, and a compaction to what it stands for.
+/// Returns whether an entry is part of a conversation. A system prompt belongs to its own branch,
+/// and a compaction to the entries it replaces.
 pub(super) fn is_said(tree: &Tree, row: Row) -> bool {
     contributes(tree, row) && tree.node(row).role() != Some(Role::System)
 }
 
-/// Returns whether two sessions have the same entry, one as the other's fork.
+/// Returns whether two sessions have the same entry, because one is a fork of the other.
 pub(crate) fn same(a: &Snapshot, row: Row, b: &Snapshot, other: Row) -> bool {
     let (one, two) = (a.tree().node(row), b.tree().node(other));
     a.tree().id_bytes(row) == b.tree().id_bytes(other)

@@ -1,9 +1,9 @@
 //! Collects the entries that a branch has: those on its path, those merged into it, and those
 //! copied to it.
 //!
-//! Merges make a graph of the tree: from an entry that records a merge one can also go to the leaf that
-//! was merged. Everything that can be reached from a leaf is known there. Each entry is visited once,
-//! so that merges in both directions, and records that point in a circle, do no harm.
+//! Merges turn the tree into a graph: an entry that records a merge also leads to the leaf that was
+//! merged. A branch has everything that can be reached from its leaf. Each entry is visited once,
+//! so that merges in both directions, and records that form a ring, cause no endless loop.
 
 use super::{Origin, merged_from};
 use crate::context::contributes;
@@ -15,9 +15,9 @@ use std::collections::HashSet;
 
 pub(super) struct KnownEntries<'a> {
     view: &'a Snapshot,
-    /// The session's id.
+    /// The id of the session.
     session: &'a str,
-    /// By row.
+    /// Whether each row was reached.
     reached: Vec<bool>,
     /// The originals of copies.
     origins: HashSet<Origin>,
@@ -43,13 +43,13 @@ impl<'a> KnownEntries<'a> {
         Ok(known)
     }
 
-    /// Returns whether it is on the path, or on the path of something that was merged.
+    /// Returns whether a row is on the path, or on the path of a merged branch.
     pub(super) fn has_reached(&self, row: Row) -> bool {
         self.reached.get(row.index()).is_some_and(|reached| *reached)
     }
 
-    /// Returns whether an entry says nothing that this branch does not have: it, its original or a
-    /// copy of it is there, or all that was merged at it is.
+    /// Returns whether the branch already has the content of an entry: the entry itself, its
+    /// original or a copy of it, or the branch that was merged at it.
     pub(super) fn has(&self, bodies: &mut Bodies, row: Row) -> Result<bool> {
         if self.has_reached(row) {
             return Ok(true);
@@ -81,7 +81,7 @@ impl About {
         }
         let Some(body) = bodies.any(view, row)? else { return Ok(About::default()) };
         let origin = Origin::read(&body, session);
-        // A merge into another session is not a merge into this one.
+        // A merge that was recorded in another session does not count here.
         let is_ours = origin.as_ref().is_none_or(|origin| origin.session.is_none());
         let merged = merged_from(kind, &body).filter(|_| is_ours);
         let merged = merged.and_then(|leaf| tree.row(&leaf));

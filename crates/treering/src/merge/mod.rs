@@ -1,10 +1,11 @@
-//! Bringing the work of one branch to another: single entries (`pick`), or all of it (`merge`).
+//! Copies the work of one branch to another: single entries (`pick`), or all of it (`merge`).
 //!
-//! A tree that is only ever appended to has one way to do that: copies. A copy is a new entry with the
-//! original's bytes and a member `copiedFrom` that says where it was first said. A merge also leaves a
-//! record, so that a later one brings only what is new: in the `details` of the summary that was
-//! written, or in an entry of its own after the copies. Nothing here asks a model; a summary is the
-//! caller's. `pairs` keeps tool calls and results together, `known` tells what a branch has.
+//! In a tree that is only appended to, this requires copies. A copy is a new entry with the
+//! original's bytes and a member `copiedFrom` that names the original. A merge also leaves a
+//! record, so that a later merge copies only new entries: in the `details` of the summary that was
+//! written, or in an entry of its own after the copies. Nothing here asks a model; the caller
+//! supplies the summary. `pairs` keeps tool calls and results together, `known` finds the entries
+//! that a branch has.
 
 mod copy;
 mod known;
@@ -24,12 +25,12 @@ use crate::id::EntryId;
 use crate::json;
 use std::borrow::Cow;
 
-/// The member that makes an entry a copy.
+/// The member that marks an entry as a copy.
 const COPIED_FROM: &str = "copiedFrom";
 /// The type of the entry that records a merge by copies.
 const MERGE_TYPE: &str = "treering.merge";
 
-/// The first entry in the chain of copies.
+/// The original of a copy: the first entry in the chain of copies.
 ///
 /// ```
 /// use treering::merge::Selection;
@@ -43,9 +44,9 @@ const MERGE_TYPE: &str = "treering.merge";
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Origin {
-    /// The original entry.
+    /// The id of the original entry.
     pub entry: EntryId,
-    /// Its session, if that is another one.
+    /// The id of the original's session, if it is another one.
     pub session: Option<String>,
 }
 
@@ -56,7 +57,7 @@ impl Origin {
 
     /// Reads the origin that an entry of session `own` records.
     fn read(body: &[u8], own: &str) -> Option<Self> {
-        // Most entries are no copies, and looking for the word is quicker than reading.
+        // Most entries are not copies, and a search for the word is faster than reading the entry.
         memchr::memmem::find(body, COPIED_FROM.as_bytes())?;
         let from = json::get(body, COPIED_FROM)?;
         let text = |key| json::get(from, key).and_then(json::string).map(Cow::into_owned);
@@ -73,7 +74,7 @@ impl Origin {
     }
 }
 
-/// Returns the leaf that was merged where this entry stands.
+/// Returns the leaf of the branch that was merged at this entry.
 fn merged_from(kind: Kind, body: &[u8]) -> Option<Cow<'_, str>> {
     let record = match kind {
         Kind::BranchSummary => json::get(json::get(body, "details")?, "merge")?,
@@ -89,14 +90,13 @@ fn merged_from(kind: Kind, body: &[u8]) -> Option<Cow<'_, str>> {
 
 /// The source of entries.
 impl Entry {
-    /// Returns the original, if this entry is a copy of another. The session is left out where it
-    /// is the entry's own.
+    /// Returns the original, if this entry is a copy. Its session is `None` if it is the entry's
+    /// own.
     pub fn copied_from(&self) -> Option<Origin> {
         if self.is_damaged() { None } else { Origin::read(self.raw(), "") }
     }
 
-    /// Returns the end of the branch that was merged into this one here, if this entry records a
-    /// merge.
+    /// Returns the leaf of the branch that was merged into this one, if this entry records a merge.
     pub fn merged_from(&self) -> Option<Cow<'_, str>> {
         if self.is_damaged() { None } else { merged_from(self.kind(), self.raw()) }
     }

@@ -1,9 +1,9 @@
-//! Tool calls and results along a path: what must stay together.
+//! Groups the tool calls and results along a path, which must stay together.
 //!
 //! A result belongs to the nearest message above it that has such a call and no result for it yet.
-//! That message, its results, and the parts it may be written in are one group. Where a path ends
-//! before all calls of a group are answered, the answers may stand further down, on one of several
-//! branches: the one with most answers counts, the newest of those.
+//! That message, its results, and the pieces it may be written in are one group. If a path ends
+//! before all calls of a group are answered, the results may be further down, on one of several
+//! branches: the branch with the most results counts, and the newest one among equals.
 
 use crate::entry::{Role, tool_uses};
 use crate::error::Result;
@@ -15,13 +15,13 @@ use std::collections::HashMap;
 /// The groups of a path.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
-    /// For every entry of the path, an earlier one of its group, or itself.
+    /// For every entry of the path, the index of an earlier entry of its group, or its own index.
     earlier: Vec<usize>,
     /// The calls that have no result yet.
     open: HashMap<String, Open>,
-    /// Those that can get none any more.
+    /// The calls that cannot get a result any more.
     given_up: Vec<(String, Open)>,
-    /// The last message of an assistant that is not a part of another.
+    /// The index of the last assistant message that is not a piece of another.
     answer: Option<usize>,
 }
 
@@ -41,7 +41,7 @@ impl Pairs {
         Ok(pairs)
     }
 
-    /// Goes one entry further down.
+    /// Adds the next entry of the path.
     pub(super) fn enter(&mut self, view: &Snapshot, bodies: &mut Bodies, row: Row) -> Result<()> {
         let at = self.earlier.len();
         self.earlier.push(at);
@@ -54,7 +54,7 @@ impl Pairs {
         }
         for (is_call, call) in uses(view, bodies, row)? {
             if is_call {
-                // A later call of the same name takes the place of an earlier one.
+                // A later call with the same id replaces an earlier one.
                 let calls = match self.open.get(&call) {
                     Some(open) if open.at == at => open.calls + 1,
                     Some(open) => {
@@ -91,12 +91,12 @@ impl Pairs {
         at
     }
 
-    /// Returns the calls that may still get a result: the places of their messages.
+    /// Returns the indices of the messages whose calls may still get a result.
     pub(super) fn open(&self) -> impl Iterator<Item = usize> {
         self.open.values().map(|open| open.at)
     }
 
-    /// Returns the calls without a result: each with the place of its message, in order.
+    /// Returns the calls without a result, each with the index of its message, in order.
     pub(super) fn unanswered(&self) -> Vec<(usize, &str)> {
         let given_up = self.given_up.iter().map(|(call, open)| (call, open));
         let all = self.open.iter().chain(given_up);
@@ -108,7 +108,7 @@ impl Pairs {
     }
 
     /// Returns the entries below `last` that lead to results for the open calls of messages that
-    /// are `wanted`, and to further parts of them.
+    /// are `wanted`, and to further pieces of these messages.
     pub(super) fn rest(
         &self,
         view: &Snapshot,
@@ -123,8 +123,8 @@ impl Pairs {
     }
 }
 
-/// Returns the entries below `row` up to the last further part of the message there. Results of its
-/// calls may stand between the parts.
+/// Returns the entries below `row` up to the last piece of the message there. Results of its calls
+/// may be between the pieces.
 pub(super) fn parts_below(view: &Snapshot, row: Row) -> Vec<Row> {
     let tree = view.tree();
     let is_part = |row: &&Row| tree.node(**row).has(Node::CONTINUED);
@@ -166,7 +166,7 @@ struct Search<'a> {
 
 enum Step {
     Enter(Row),
-    /// The number of changes to keep, and the number of results that are missing again.
+    /// Undoes the changes after this number of them, and restores the number of missing results.
     Leave(usize, usize),
 }
 
@@ -204,7 +204,7 @@ impl Search<'_> {
         for (is_call, call) in uses(self.view, self.bodies, row)? {
             let Some(left) = self.left.get_mut(&call).filter(|left| **left > 0) else { continue };
             self.undo.push((call, *left));
-            // Results below another call of the same name are that call's.
+            // Results below another call with the same id belong to that call.
             if is_call {
                 *left = 0;
             } else {

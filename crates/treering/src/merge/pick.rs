@@ -1,4 +1,4 @@
-//! Cherry-picking: what was said elsewhere, said again at the leaf.
+//! Cherry-picking: copies entries of another branch to the leaf.
 
 use super::copy::{Copies, Repeated, Source, copies, is_said};
 use super::target::Target;
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::session::Session;
 
-/// The entries to pick: one, or all from one entry to another below it.
+/// The entries to copy: one, or all from one entry to another below it.
 ///
 /// ```
 /// use treering::EntryId;
@@ -43,22 +43,22 @@ impl From<&EntryId> for Selection {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PickPlan {
-    /// The leaf it was planned for.
+    /// The leaf that the cherry-pick was planned for.
     pub into: Option<EntryId>,
     /// The entries to copy, in order, by their ids in the source.
     pub entries: Vec<EntryId>,
-    /// Those of them that were not selected: a call comes with its results, and a result with its
-    /// call.
+    /// Entries among them that were not selected: a call is copied with its results, and a result
+    /// with its call.
     pub companions: Vec<EntryId>,
-    /// Selected entries that are on the path already, each with the entry that it is there.
+    /// Selected entries that are already on the path, each with its counterpart there.
     pub skipped: Vec<(EntryId, EntryId)>,
-    /// Selected entries that are no part of a conversation: settings, labels, prompts, compactions,
-    /// entries that cannot be read.
+    /// Selected entries that are not part of a conversation: settings, labels, prompts,
+    /// compactions, entries that cannot be read.
     pub left_out: Vec<EntryId>,
-    /// Calls without a result: entry and call. [`Pairing::Strict`](crate::provider::Pairing::Strict) makes
-    /// up results for them.
+    /// Tool calls without a result, each with its entry.
+    /// [`Pairing::Strict`](crate::provider::Pairing::Strict) adds results for them.
     pub unanswered: Vec<(EntryId, String)>,
-    /// The estimated size of what is copied.
+    /// The estimated size of the entries to copy.
     pub tokens: u64,
     copies: Copies,
 }
@@ -86,10 +86,10 @@ impl PickPlan {
 
 /// Cherry-picking.
 impl Session {
-    /// Copies entries of other branches to the leaf, in one write: all or none. Messages, messages of
-    /// extensions and branch summaries are copied, byte for byte, with a member `copiedFrom` that
-    /// names the original. Tool calls come with their results. What is on the path already is not
-    /// copied again. Returns the ids of the copies.
+    /// Copies entries of other branches to the leaf, in one write: all or none. Messages, messages
+    /// of extensions and branch summaries are copied, byte for byte, with a member `copiedFrom`
+    /// that names the original. Tool calls are copied with their results. Entries that are already
+    /// on the path are not copied again. Returns the ids of the copies.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -110,7 +110,8 @@ impl Session {
         self.cherry_pick_from(self, selection)
     }
 
-    /// The same from another session.
+    /// Copies entries of another session to the leaf, as `cherry_pick`
+    /// does.
     pub fn cherry_pick_from(
         &self,
         source: &Session,
@@ -156,8 +157,8 @@ impl Session {
         Ok(PickPlan::new(target.leaf(), copies))
     }
 
-    /// Does what was planned: the copies become children of the leaf it was planned for, in order.
-    /// Returns their ids; context edits that come along follow them.
+    /// Appends the planned copies, in order, below the leaf they were planned for. Returns their
+    /// ids; copied context edits follow them.
     pub fn apply_pick(&self, pick: &PickPlan) -> Result<Vec<EntryId>> {
         let entries = pick.copies.to_entries(pick.into.clone(), |count| self.fresh_ids(count))?;
         let mut ids = self.append_all(&entries)?;

@@ -1,4 +1,4 @@
-//! Merging: what another branch has and this one has not, brought here as a summary or as copies.
+//! Merging: copies the entries that another branch has and this one lacks, or a summary of them.
 
 use super::MERGE_TYPE;
 use super::copy::{Copies, Repeated, Source, copies, is_said};
@@ -17,12 +17,13 @@ use crate::session::Session;
 use crate::snapshot::Bodies;
 use crate::tree::Row;
 
-/// Whether there is anything to merge.
+/// The result of planning a merge.
 #[derive(Debug, Clone)]
 pub enum Merge {
-    /// There is.
+    /// There are entries to merge.
     Ready(Box<MergePlan>),
-    /// This branch has all of the other one: it is part of the same path, or was merged before.
+    /// This branch has all entries of the other one: they share the path, or the other one was
+    /// merged before.
     NothingNew,
 }
 
@@ -30,21 +31,21 @@ pub enum Merge {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MergePlan {
-    /// The leaf it was planned for; `None` is before the first entry.
+    /// The leaf that the merge was planned for; `None` is before the first entry.
     pub into: Option<EntryId>,
-    /// The end of the branch that is merged.
+    /// The leaf of the branch that is merged.
     pub from: EntryId,
     /// The deepest entry that both paths share.
     pub common_ancestor: Option<EntryId>,
-    /// The last entry of the other path that this branch has already, because both share it or
-    /// because an earlier merge brought it.
+    /// The last entry of the other path that this branch already has, because both share it or
+    /// because of an earlier merge.
     pub base: Option<EntryId>,
-    /// The new entries, oldest first: the other path below `base`, without copies of what this
-    /// branch has and without merges of it.
+    /// The new entries, oldest first: the other path below `base`, without copies and merges of
+    /// entries that this branch has.
     pub entries: Vec<EntryId>,
-    /// The messages for a summarizer, oldest first: those that fit the budget.
+    /// The messages for a summarizer, oldest first: as many of the newest ones as fit the budget.
     pub messages: Vec<ContextMessage>,
-    /// Their estimated size.
+    /// The estimated size of these messages.
     pub total_tokens: u64,
     /// The files that were read and changed.
     pub file_ops: FileOps,
@@ -68,14 +69,14 @@ pub struct MergePlan {
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct MergeSummary<'a> {
-    /// The summary, as it will be stored: see [`MergePlan::compose`].
+    /// The summary to store: see [`MergePlan::compose`].
     pub text: &'a str,
     /// The usage of the summary, as JSON.
     pub usage: Option<&'a [u8]>,
-    /// A JSON object of the caller's; the lists of files if there is none. The record of the merge is
-    /// added to it.
+    /// A JSON object of the caller; the lists of files if `None`. The record of the merge is added
+    /// to it.
     pub details: Option<&'a [u8]>,
-    /// Whether it was made by a hook.
+    /// Whether a hook wrote the summary.
     pub from_hook: bool,
 }
 
@@ -91,48 +92,48 @@ impl<'a> MergeSummary<'a> {
         MergeSummary { usage: Some(usage), ..self }
     }
 
-    /// Sets the details, a JSON object of the caller's.
+    /// Sets the details, a JSON object of the caller.
     #[must_use]
     pub fn details(self, details: &'a [u8]) -> Self {
         MergeSummary { details: Some(details), ..self }
     }
 
-    /// Marks the summary as made by a hook.
+    /// Marks the summary as written by a hook.
     #[must_use]
     pub fn from_hook(self) -> Self {
         MergeSummary { from_hook: true, ..self }
     }
 }
 
-/// A merge by copies that was done.
+/// The result of a merge by copies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Merged {
     /// The copies, oldest first.
     pub copies: Vec<EntryId>,
-    /// The entry that records the merge: the new leaf.
+    /// The entry that records the merge, which is the new leaf.
     pub record: EntryId,
 }
 
 impl MergePlan {
-    /// Whether the other branch only goes on where this one ends: moving the leaf there gives the
-    /// same without a copy.
+    /// Returns whether the other branch continues where this one ends. Moving the leaf there then
+    /// has the same effect without copies.
     pub fn is_continuation(&self) -> bool {
         self.common_ancestor == self.into
     }
 
-    /// The messages as text for a summarizer.
+    /// Returns the messages as text for a summarizer.
     pub fn conversation(&self) -> String {
         conversation_text(&self.messages)
     }
 
-    /// The summary to store, made of a summarizer's answer.
+    /// Returns the summary to store, made of a summarizer's answer.
     pub fn compose(&self, answer: &str) -> String {
         format!("{MERGE_SUMMARY_PREAMBLE}{answer}{}", self.file_ops.lists().to_text())
     }
 
-    /// Returns the entry of a merge by summary, without a parent: it belongs under
-    /// [`into`](MergePlan::into), or behind what came to that branch since.
+    /// Returns the entry of a merge by summary, without a parent: it should be appended below
+    /// [`into`](MergePlan::into), or below entries that were appended to that branch since.
     pub fn entry(&self, summary: MergeSummary<'_>) -> Result<NewEntry> {
         let mut entry = NewEntry::branch_summary(Some(&self.from), summary.text)
             .with("details", &self.details(summary.details)?)?;
@@ -145,7 +146,7 @@ impl MergePlan {
         Ok(entry)
     }
 
-    /// `{"from":…,"base":…}`: what later merges go by.
+    /// Returns the record that later merges read: `{"from":…,"base":…}`.
     fn record(&self) -> Vec<u8> {
         let base = self.base.as_ref().map_or(b"null".to_vec(), |base| json::quoted(base.as_str()));
         let record = json::with_member(b"{}", "from", &json::quoted(self.from.as_str()));
@@ -221,8 +222,8 @@ impl Session {
         })))
     }
 
-    /// Merges by summary: one branch summary under the leaf the plan was made for, with a record of
-    /// the merge in its `details`. Returns its id.
+    /// Merges by summary: appends one branch summary below the leaf that the plan was made for,
+    /// with a record of the merge in its `details`. Returns its id.
     pub fn apply_merge_summary(
         &self,
         plan: &MergePlan,
@@ -236,9 +237,10 @@ impl Session {
         Ok(PickPlan::new(plan.into.clone(), self.merge_copies(plan)?))
     }
 
-    /// Merges by copies, under the leaf the plan was made for and in one write: what is new, as
-    /// [`cherry_pick`](Session::cherry_pick) would copy it, then a record of the merge. Should a
-    /// crash cut the write short, there is no record, and the next merge brings the rest.
+    /// Merges by copies: appends the new entries, as [`cherry_pick`](Session::cherry_pick) would
+    /// copy them, and a record of the merge, in one write below the leaf that the plan was made
+    /// for. If a crash interrupts the write, there is no record, and the next merge copies the
+    /// rest.
     ///
     /// ```
     /// use treering::merge::Merge;
@@ -278,7 +280,7 @@ impl Session {
         let path = tree.path_rows(row(&plan.from)?);
         let mut new =
             plan.entries.iter().map(row).collect::<Result<Vec<Row>>>()?.into_iter().peekable();
-        // Both are in the order of the path.
+        // Both lists are in the order of the path.
         let chosen = path.iter().map(|row| new.next_if_eq(row).is_some()).collect();
         let target = Target::new(view.clone(), session.clone(), leaf)?;
         let source = Source { view, session };

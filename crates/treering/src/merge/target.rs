@@ -1,4 +1,4 @@
-//! The path that gets copies: what is on it, and how it ends.
+//! The path that copies are appended to: its entries, and its end.
 
 use super::{Origin, pairs};
 use crate::context::contributes;
@@ -9,15 +9,15 @@ use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{Node, Row};
 use std::collections::{HashMap, HashSet};
 
-/// The path that gets the copies.
+/// The path that copies are appended to.
 pub(super) struct Target {
     pub(super) view: Snapshot,
-    /// The id of its session.
+    /// The id of the target session.
     pub(super) session: String,
     leaf: Option<Row>,
     /// The origins of the entries on the path, with their rows.
     pub(super) has: HashMap<Origin, Row>,
-    /// The message it ends with, apart from results, and the calls that have a result there.
+    /// The last message of the path apart from tool results, and the calls whose results follow it.
     pub(super) end: Option<(Row, HashSet<String>)>,
 }
 

@@ -1,4 +1,4 @@
-//! Appends of several writers that are written together, each with an outcome of its own.
+//! Appends of several writers in one write, each with an outcome of its own.
 
 use super::batch::Batch;
 use super::options::LeafMoves;
@@ -14,31 +14,32 @@ use crate::snapshot::Snapshot;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Larger buffers are not kept.
+/// The largest capacity of a buffer that is kept for the next append.
 const MAX_SCRATCH: usize = 64 * 1024;
 
-/// The writer's expectation about the session's newest entry.
+/// The writer's expectation about the leaf of the log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Expect<'a> {
-    /// Nothing: if others moved on, this becomes a branch.
+    /// The writer expects nothing: the entries are appended to the session's own leaf, and become a
+    /// branch if others have appended.
     Nothing,
-    /// Nothing: the entries go to the leaf of the log.
+    /// The writer expects nothing: the entries are appended to the leaf of the log.
     LogLeaf,
-    /// That it is this one.
+    /// The writer expects this position to be the leaf of the log.
     Leaf(&'a Position),
-    /// That it is this one, and what becomes of it and of the session's own leaf.
+    /// The writer expects a position to be the leaf of the log, and decides which leaves move.
     Branch(&'a LeafMoves),
 }
 
 impl Expect<'_> {
-    /// Returns whether the writer has no view of its own, so that a refusal must take into account everything
-    /// that is in the log.
+    /// Returns whether the writer appends to the log's leaf, not to its own, so that a refusal must
+    /// take all entries in the log into account.
     fn follows_log(self) -> bool {
         matches!(self, Expect::LogLeaf | Expect::Leaf(_))
     }
 }
 
-/// Entries of one writer: all of them are appended, or none.
+/// Entries of one writer, which are appended all or not at all.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Group<'a> {
     pub entries: &'a [NewEntry],
@@ -51,7 +52,8 @@ impl Group<'_> {
     }
 }
 
-/// An append of [`Session::append_each`](crate::Session::append_each): entries of one writer, and where they go.
+/// An append of [`Session::append_each`](crate::Session::append_each): the entries of one writer,
+/// and the leaf that it expects.
 #[derive(Debug, Clone, Copy)]
 pub struct Append<'a> {
     entries: &'a [NewEntry],
@@ -59,13 +61,13 @@ pub struct Append<'a> {
 }
 
 impl<'a> Append<'a> {
-    /// Appends entries to the active leaf of the log, one after the other.
+    /// Creates an append of entries, in order, to the active leaf of the log.
     pub fn new(entries: &'a [NewEntry]) -> Self {
         Append { entries, expected: None }
     }
 
-    /// Only if this is the active leaf of the log, else the append is refused with
-    /// [`Error::LeafMoved`](crate::Error::LeafMoved).
+    /// Requires this position to be the active leaf of the log. Otherwise the append is refused
+    /// with [`Error::LeafMoved`](crate::Error::LeafMoved).
     pub fn expecting(self, leaf: &'a Position) -> Self {
         Append { expected: Some(leaf), ..self }
     }
@@ -75,40 +77,42 @@ impl<'a> Append<'a> {
     }
 }
 
-/// The entries of an append in the log.
+/// The result of an append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AppendedEntries {
-    /// The ids of the entries.
+    /// The ids of the new entries, in order.
     pub ids: Vec<EntryId>,
-    /// The leaf of the log after them.
+    /// The leaf of the log after the append.
     pub leaf: Option<EntryId>,
-    /// The length of the log after them, in bytes.
+    /// The length of the log after the append, in bytes.
     pub length: u64,
 }
 
 /// The result of a write.
 pub(crate) struct Written {
-    /// The outcome of each group.
+    /// The outcome of each group of entries.
     pub groups: Vec<Result<AppendedEntries>>,
-    /// The position of the entries in the log; `None` if all groups were refused.
+    /// The range of the new entries in the log; `None` if all groups were refused.
     pub span: Option<Range<u64>>,
-    /// The leaf before.
+    /// The session's leaf before the write.
     pub leaf: Option<EntryId>,
-    /// Entries of other writers that were taken in on the way.
+    /// Entries of other writers that were read during the append.
     pub foreign: Vec<EntryId>,
 }
 
-/// The outcome of a group before the write: the ends of its ids and bytes in the batch, and the leaf after it.
+/// The outcome of a group before the write: the ends of its ids and of its bytes in the batch, and
+/// the leaf after it.
 type Added = Result<(usize, usize, Option<EntryId>)>;
 
 impl State {
-    /// Writes the entries of all groups that can be appended as one write, after taking in what others wrote.
-    /// On failure nothing changed.
+    /// Reads the entries of other writers, then appends the entries of all groups that are not
+    /// refused in one write. If this fails, nothing has changed.
     pub(crate) fn append(&mut self, groups: &[Group<'_>]) -> Result<Written> {
         let mut foreign = Vec::new();
         let mut has_looked = false;
-        // Every round reads another writer's append; the limit only ends an endless race.
+        // Every round reads an append of another writer; the limit ends a race that would never
+        // end.
         for _ in 0..10_000 {
             self.check_writable()?;
             if migrate::is_due(&self.loaded) {
@@ -116,7 +120,7 @@ impl State {
                 continue;
             }
             let (batch, added) = self.add_groups(groups)?;
-            // A refusal is final only if nothing in the log would change it.
+            // A refusal is final only after all entries in the log were read.
             let is_doubtful = |(group, added): (&Group<'_>, &Added)| {
                 let is_about_entries =
                     matches!(added, Err(Error::UnknownEntry(_) | Error::LeafMoved { .. }));
@@ -152,7 +156,7 @@ impl State {
         Err(Error::Locked(0))
     }
 
-    /// Returns the lines of all groups that can be appended, and what became of each group.
+    /// Returns the lines of all groups that are not refused, and the outcome of each group.
     fn add_groups(&mut self, groups: &[Group<'_>]) -> Result<(Batch, Vec<Added>)> {
         let leaf = match groups {
             [Group { expect: Expect::Nothing, .. }] => self.leaf.clone(),
@@ -188,12 +192,12 @@ impl State {
         self.add(group.entries, batch)
     }
 
-    /// Returns what a reader of the end of the log cannot know about the entry that a batch continues, if the storage
-    /// keeps it.
+    /// Returns the checkpoint to store with a batch, if the storage keeps checkpoints.
     fn checkpoint(&mut self, batch: &Batch) -> Option<Checkpoint> {
         let tree = &self.loaded.tree;
-        // A torn line may become another entry once it is ended, and an entry that others name as their parent
-        // already gives them another path.
+        // There is no checkpoint if the batch may change the path of existing entries: a torn line
+        // may become another entry once it is terminated, and an entry may already be named as a
+        // parent by others.
         if !self.journal.keeps_checkpoints()
             || self.loaded.is_torn()
             || batch.ids.iter().any(|id| tree.is_missed(id.as_str()))
@@ -229,7 +233,7 @@ impl State {
         match self.journal.append_with(&self.loaded.end, bytes, checkpoint.as_ref()) {
             Ok(appended) => return Ok(Some(appended.start)),
             Err(JournalError::Moved(_)) => foreign.extend(self.catch_up()?),
-            // Only a file can be there again under its name.
+            // Only a file can exist again under the same name.
             Err(JournalError::Gone) if matches!(self.backing, Backing::File { .. }) => {
                 foreign.extend(self.reopen()?);
             }
@@ -239,7 +243,7 @@ impl State {
     }
 }
 
-/// Returns what became of each group of a batch that stands at `start`.
+/// Returns the outcome of each group of a batch that was written at `start`.
 fn finished(added: Vec<Added>, batch: &Batch, start: u64) -> Vec<Result<AppendedEntries>> {
     let mut before = 0;
     let finish = |added: Added| {

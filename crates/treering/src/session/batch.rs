@@ -1,4 +1,4 @@
-//! Lines that are written together: made before, and taken into the tree after.
+//! Builds the lines that are written together, and inserts them into the tree afterwards.
 
 use super::state::State;
 use crate::dialect::facts::{LeafParent, NameRule};
@@ -15,27 +15,27 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Lines that are to be written together.
+/// Lines that are written together.
 #[derive(Default)]
 pub(super) struct Batch {
     pub bytes: Vec<u8>,
     pub ids: Vec<EntryId>,
-    /// The same, to look one up; left empty where there is only one.
+    /// The same ids as a set; empty if there is only one.
     taken: HashSet<EntryId>,
     is_single: bool,
     lines: Vec<BatchLine>,
-    /// The leaf after all of them.
+    /// The leaf after all entries of the batch.
     pub leaf: Option<EntryId>,
 }
 
-/// An entry in a batch: where in its bytes it stands, and what the tree must know.
+/// An entry of a batch: its range in the bytes, and what the tree needs.
 struct BatchLine {
     span: Range<usize>,
     time: Option<i64>,
     parent: Option<EntryId>,
 }
 
-/// The extent of a batch, to return to it.
+/// A state of a batch that it can be reset to.
 pub(super) struct Mark {
     bytes: usize,
     entries: usize,
@@ -47,7 +47,7 @@ impl Batch {
         Mark { bytes: self.bytes.len(), entries: self.ids.len(), leaf: self.leaf.clone() }
     }
 
-    /// Returns the entry that the first of them continues.
+    /// Returns the parent of the first entry.
     pub(super) fn first_parent(&self) -> Option<&EntryId> {
         self.lines.first()?.parent.as_ref()
     }
@@ -64,8 +64,8 @@ impl Batch {
 }
 
 impl State {
-    /// Returns a batch without entries, with what must stand before the first one. `count` entries at most
-    /// will be added.
+    /// Returns a batch without entries that begins with the lines which must precede the first
+    /// entry. At most `count` entries will be added.
     pub(super) fn batch(&mut self, count: usize, leaf: Option<EntryId>) -> Batch {
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
@@ -82,8 +82,8 @@ impl State {
         batch
     }
 
-    /// Adds the lines of entries, with ids and parents decided. After a failure the batch holds some of
-    /// them.
+    /// Adds the lines of entries, and decides their ids and parents. After a failure the batch may
+    /// have some of them.
     pub(super) fn add(&mut self, entries: &[NewEntry], batch: &mut Batch) -> Result<()> {
         let (tree, facts) = (&self.loaded.tree, self.loaded.facts());
         let now = crate::time::now();
@@ -121,7 +121,7 @@ impl State {
             };
             let is_stated = entry.record.is_some() && entry.parent != Parent::Leaf;
             let parent = match entry.kind() {
-                // Before the first entry is before the header as well.
+                // The position before the first entry is also before the header.
                 Kind::Leaf => parent,
                 _ if is_stated => parent,
                 _ => parent.or_else(|| self.loaded.root_parent()),
@@ -139,7 +139,7 @@ impl State {
                     batch.bytes.extend_from_slice(&line);
                     batch.bytes.push(b'\n');
                 }
-                // Times and numeric ids go into the line as the caller, or the file, has them.
+                // Times and numeric ids are written as the caller or the file has them.
                 (None, true) => {
                     let literal = match &parent {
                         None => b"null".to_vec(),
@@ -177,7 +177,7 @@ impl State {
         Ok(())
     }
 
-    /// Returns the line of an entry that is a record of the session's own agent.
+    /// Returns the line of an entry that is a record in the session's own format.
     fn raw_line<'a>(
         &self,
         record: &'a Record,
@@ -195,7 +195,8 @@ impl State {
         }
     }
 
-    /// Adds rows for entries that were just written at `start`; the ids of others' that came along.
+    /// Adds rows for the entries that were written at `start`. Returns the ids of other writers'
+    /// entries that were read.
     pub(super) fn take_in<'a>(
         &mut self,
         entries: impl Iterator<Item = &'a NewEntry> + Clone,
@@ -208,8 +209,9 @@ impl State {
         let is_usual = |record: &Record| is_read && record.usual.is_some();
         let must_read = !records.all(is_usual);
         if start != self.loaded.seen || fenced || must_read {
-            // A writer that takes no lock was faster, the unterminated last line got its newline and may
-            // mean something else now, or records may mean more than their heads say: read what is there.
+            // The log must be read again: a writer that takes no lock has appended first, the
+            // unterminated last line got its newline and may be another entry now, or a record may
+            // have more in it than its head.
             let mut others = if fenced { self.reload()? } else { self.catch_up()? };
             others.retain(|id| !batch.ids.contains(id));
             self.leaf = batch.leaf.clone();
@@ -225,7 +227,7 @@ impl State {
             let BatchLine { span, time, parent } = &batch.lines[at];
             let parent = parent.as_ref().map(EntryId::as_str);
             let id = batch.ids[at].as_str();
-            // Only small entries are looked at.
+            // Only the bodies of small entries are needed.
             let native =
                 (!facts.is_own_format && is_fact(entry.kind())).then(|| entry.fields_object());
             let taken = tree.insert(NewRow {
@@ -248,7 +250,7 @@ impl State {
     }
 }
 
-/// Returns whether an entry may change which name is in force, where it is looked for on the path.
+/// Returns whether an entry may change the session's name, in dialects that take it from the path.
 fn may_rename(entry: &NewEntry) -> bool {
     entry.parent != Parent::Leaf || matches!(entry.kind(), Kind::Leaf | Kind::SessionInfo)
 }

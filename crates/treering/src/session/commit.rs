@@ -1,4 +1,5 @@
-//! Making appends durable: one sync for all who wait (group commit), or one soon (batched).
+//! Makes appends durable: with one sync for all waiting threads (group commit), or with one shortly
+//! after (batched).
 
 use crate::error::{Error, Result};
 use crate::id::EntryId;
@@ -11,45 +12,45 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Tracks which appends are on disk. Appends are numbered; a ticket is such a number.
+/// Tracks which appends are on disk. Appends are numbered; such a number is called a ticket.
 #[derive(Debug, Default)]
 pub(crate) struct GroupCommit {
     state: Mutex<Progress>,
-    /// The fate of some appends became known.
+    /// Signaled when the outcome of some appends is known.
     changed: Condvar,
-    /// As many appends came as a thread waits for.
+    /// Signaled when as many appends have come as a thread waits for.
     arrived: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Progress {
-    /// The newest append.
+    /// The ticket of the newest append.
     written: u64,
-    /// The newest append of which the fate is known.
+    /// The ticket of the newest append whose outcome is known.
     settled: u64,
-    /// The appends in between, oldest first.
+    /// The appends whose outcome is unknown, oldest first.
     waiting: VecDeque<PendingAppend>,
     syncing: bool,
-    /// The number of appends that the thread which is about to sync waits for.
+    /// The number of appends that the thread which is about to sync waits for, if any.
     gathering: Option<u64>,
-    /// The threads that wait for an append, and the one that syncs.
+    /// The number of threads that wait for an append, including the one that syncs.
     inside: u64,
-    /// The threads that waited when the last sync ended, and how long it took.
+    /// The number of threads that waited when the last sync ended, and the duration of that sync.
     last: (u64, Duration),
-    /// Appends whose sync failed: after one ticket and up to another.
+    /// Appends whose sync failed: those after one ticket and up to another.
     failed: Vec<(u64, u64, Failure)>,
 }
 
 /// An append that is not known to be on disk.
 #[derive(Debug, Clone)]
 pub(crate) struct PendingAppend {
-    /// The position in the log.
+    /// The range of the append in the log.
     pub span: Range<u64>,
-    /// The leaf before it.
+    /// The leaf before the append.
     pub leaf: Option<EntryId>,
 }
 
-/// A failed sync, for everyone who waited for it.
+/// A failed sync, shared by all threads that waited for it.
 #[derive(Debug, Clone)]
 struct Failure {
     cause: Arc<io::Error>,
@@ -74,7 +75,7 @@ impl GroupCommit {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Numbers an append. Called under the session's lock, so numbers are in log order.
+    /// Assigns a ticket to an append. Called under the session's lock, so tickets are in log order.
     pub(crate) fn written(&self, append: PendingAppend) -> u64 {
         let mut progress = self.progress();
         progress.written += 1;
@@ -86,13 +87,13 @@ impl GroupCommit {
         progress.written
     }
 
-    /// Returns the number of the newest append.
+    /// Returns the ticket of the newest append.
     pub(crate) fn last_ticket(&self) -> u64 {
         self.progress().written
     }
 
-    /// Returns the end of a log of this length that can be taken back: appends of this session, with
-    /// those of others neither in between nor after them. Also returns the ticket before the first of
+    /// Returns the end of a log of this length that can be removed: appends of this session, with
+    /// no appends of others in between or after them. Also returns the ticket before the first of
     /// them. Called under the session's lock.
     pub(crate) fn own_end(&self, length: u64) -> Option<(u64, PendingAppend)> {
         let progress = self.progress();
@@ -111,8 +112,8 @@ impl GroupCommit {
         first.map(|first| (ticket, first.clone()))
     }
 
-    /// Returns once the append is on disk. The first waiter that finds no sync under way does one for all of them.
-    /// When it fails, `truncate_failed` is asked to shorten the log.
+    /// Returns once the append is on disk. The first waiting thread that finds no sync in progress
+    /// does one for all of them. If the sync fails, `truncate_failed` is called to shorten the log.
     pub(crate) fn wait(
         &self,
         ticket: u64,
@@ -137,7 +138,8 @@ impl GroupCommit {
         let start = Instant::now();
         let result = journal.sync();
         let took = start.elapsed();
-        // Outside the lock: it needs the session's, which others hold while they number appends.
+        // This needs the session's lock, which others hold while they get tickets, so it must not
+        // happen under this one.
         let failed = result.err().map(|error| (Arc::new(error), truncate_failed()));
         let mut progress = self.progress();
         progress.syncing = false;
@@ -161,9 +163,10 @@ impl GroupCommit {
 }
 
 impl GroupCommit {
-    /// Waits until there are as many appends as threads that waited when the last sync ended. Some of
-    /// those were woken and are about to append again; with a sync for the others alone, the threads
-    /// would form two groups that take turns. Does not wait for long, and never for a single thread.
+    /// Waits until there are as many appends as threads that waited when the last sync ended. Some
+    /// of those were woken and are about to append again; with a sync for the others alone, the
+    /// threads would form two groups that take turns. The wait is short, and there is none for a
+    /// single thread.
     fn gather<'a>(&'a self, mut progress: MutexGuard<'a, Progress>) -> MutexGuard<'a, Progress> {
         let (members, took) = progress.last;
         let deadline = Instant::now() + took.min(PATIENCE);
@@ -181,18 +184,18 @@ impl GroupCommit {
     }
 }
 
-/// The longest that a sync is put off for others to join.
+/// The longest time that a sync waits for other threads to join.
 const PATIENCE: Duration = Duration::from_millis(1);
 
 /// The appends that were removed from the log after a failed sync: those after one ticket and up to
-/// another. If none could be, the two are the same.
+/// another. If none could be removed, both tickets are equal.
 pub(crate) struct Truncated {
     pub after: u64,
     pub upto: u64,
 }
 
 impl Progress {
-    /// Returns what became of an append that is settled.
+    /// Returns the outcome of an append, which must be known.
     fn outcome(&self, ticket: u64) -> Result<()> {
         let failed = self.failed.iter().find(|(from, to, _)| ticket > *from && ticket <= *to);
         failed.map_or(Ok(()), |(_, _, failure)| Err(failure.error()))
@@ -206,7 +209,7 @@ impl Progress {
     }
 }
 
-/// Syncs soon after an append, in the background.
+/// Syncs in the background shortly after an append.
 #[derive(Debug)]
 pub(crate) struct Flusher {
     appended: Option<Sender<Arc<dyn Journal>>>,
@@ -245,12 +248,12 @@ impl Flusher {
     /// Asks for a sync within the delay.
     pub(crate) fn appended(&self, journal: &Arc<dyn Journal>) {
         if let Some(appended) = &self.appended {
-            // The thread only ends when this sender does.
+            // The thread ends only after this sender is dropped.
             let _ = appended.send(Arc::clone(journal));
         }
     }
 
-    /// Fails if a sync in the background did, once.
+    /// Fails once if a sync in the background failed.
     pub(crate) fn check(&self) -> Result<()> {
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
         failure.map_or(Ok(()), |error| Err(Error::EarlierSyncFailed(error)))

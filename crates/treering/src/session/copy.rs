@@ -1,4 +1,4 @@
-//! Sessions made of the records of another one of the same dialect.
+//! Creates sessions from the records of another session of the same dialect.
 
 use crate::dialect::{About, Dialect, Stamp};
 use crate::entry::{Kind, NewEntry};
@@ -14,8 +14,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-/// Writes a copy of a whole log with `header` in the place of its own, byte for byte but for what an
-/// older version demands.
+/// Writes a copy of a whole log with `header` instead of its own, byte for byte except for upgrades
+/// of an older version.
 pub(crate) fn whole(
     view: &Snapshot,
     loaded: &Loaded,
@@ -28,7 +28,7 @@ pub(crate) fn whole(
         let own = loaded.header.as_ref().map(Header::raw).unwrap_or_default();
         return migrate::copy(journal, loaded, &renewed(own, &start, loaded), out).map(drop);
     }
-    // The log has no header: it gets one, before everything else.
+    // The log has no header: the copy gets one, before everything else.
     out.write_all(&start)?;
     let mut first = [0; BOM.len()];
     let got = scan::read_full(journal, 0, &mut first)?;
@@ -37,7 +37,7 @@ pub(crate) fn whole(
 }
 
 /// Returns the header `own` with the id, project and time of the new session's header, which is the
-/// last line of `start`. A header that is a node keeps its place in the tree.
+/// last line of `start`. A header that is a node keeps its position in the tree.
 fn renewed(own: &[u8], start: &[u8], loaded: &Loaded) -> Vec<u8> {
     const PARENTS: [&str; 3] = ["parentSession", "parent_session", "branchedFrom"];
     const NEW: [&str; 7] =
@@ -48,7 +48,7 @@ fn renewed(own: &[u8], start: &[u8], loaded: &Loaded) -> Vec<u8> {
     let is_node = loaded.header_row().is_some();
     for key in NEW {
         let is_kept = match key {
-            // Only what the copy upgrades gets another version.
+            // The version changes only if the copy is an upgrade.
             "version" => !migrate::is_due(loaded),
             "id" => is_node && loaded.facts().keys.id == "id",
             _ => false,
@@ -66,18 +66,18 @@ fn about(header: &Header) -> About<'_> {
     About { id: header.id.as_str(), cwd: &header.cwd, parent_session, created }
 }
 
-/// A path as a session of its own, in the dialect of its source.
+/// A path that becomes a session, in the dialect of its source.
 pub(crate) struct PathCopy<'a> {
     pub dialect: Dialect,
-    /// The source's name.
+    /// The name of the source session.
     pub name: Option<String>,
     pub header: &'a Header,
-    /// The row of the source's header, if that is a node.
+    /// The row of the source's header, if it is a node of the tree.
     pub header_row: Option<Row>,
 }
 
 impl PathCopy<'_> {
-    /// The path without its labels, re-chained, then the labels that are in force on it.
+    /// Writes the path without its labels, with new parents, and then the labels in force on it.
     pub(crate) fn write(
         &self,
         view: &Snapshot,
@@ -88,7 +88,8 @@ impl PathCopy<'_> {
         let about = about(self.header);
         let created = about.created;
         let mut start = self.dialect.start(&about).map_err(io::Error::other)?;
-        // The name that is in force on the path comes along, also where it is looked for in a slot only.
+        // The name in force on the path is copied, even to a dialect that stores names only in the
+        // title slot.
         let own = self.name.as_deref();
         let name = view.tree().name_given_by(path).unwrap_or(own);
         if let (Some(slot), Some(name)) = (facts.title_slot, name) {
@@ -110,7 +111,7 @@ impl PathCopy<'_> {
                 true => bodies.any(view, row).map_err(io::Error::other)?.map(Cow::into_owned),
                 false => bodies.record(view, row).map_err(io::Error::other)?.map(<[u8]>::to_vec),
             };
-            // Known to be damaged, but its head can be read: it keeps its place.
+            // The entry is damaged, but its head can be read: it keeps its position.
             let body = body.map_or_else(|| view.bytes(row), Ok)?;
             let unchanged =
                 tree.node(row).parent == parent && tree.node(row).kind() != Kind::Compaction;
@@ -124,7 +125,7 @@ impl PathCopy<'_> {
         self.write_labels(view, &kept, out)
     }
 
-    /// Fresh label entries, chained to the end, with the times the labels were set.
+    /// Writes new label entries at the end, with the times at which the labels were set.
     fn write_labels(&self, view: &Snapshot, kept: &[Row], out: &mut dyn Write) -> io::Result<()> {
         let (tree, facts) = (view.tree(), self.dialect.facts());
         let label = |&row: &Row| tree.label_literal(row).map(|(text, label)| (label, row, text));
@@ -139,7 +140,7 @@ impl PathCopy<'_> {
             let entry = NewEntry::label(&tree.id(target), None).with("label", text);
             let entry = entry.map_err(io::Error::other)?;
             let line = match facts.is_own_format {
-                // Numeric ids and unusual times are copied as they are.
+                // Numeric ids and unusual times are copied unchanged.
                 true => {
                     let parent = match (written.last(), kept.last()) {
                         (Some(label), _) => json::quoted(label.as_str()),
@@ -168,8 +169,8 @@ impl PathCopy<'_> {
     }
 }
 
-/// Returns the entry that replaces each one that is left out, a label or a header that is a node: the next
-/// one on the path.
+/// Returns the replacement of each entry that is left out, a label or a header that is a node: the
+/// next entry of the path.
 fn replacements(
     view: &Snapshot,
     path: &[Row],
@@ -203,7 +204,7 @@ fn rechained(
     };
     let mut entry = match parent_id {
         _ if tree.node(row).parent == parent && root.is_none() => body.to_vec(),
-        // Some dialects leave out what is null.
+        // Some dialects omit members that are null.
         None if json::get(body, keys.parent).is_some() && view.facts().omits_null_parent => {
             json::without(body, &[keys.parent])
         }
@@ -213,7 +214,7 @@ fn rechained(
         return entry;
     }
     entry = with_first_kept(entry, moved);
-    // The entry in treering's shape that a record embeds names the same one.
+    // The entry that is embedded in the record has the same parent.
     if let Some(embedded) = json::get(&entry, "treering").filter(|value| value.starts_with(b"{")) {
         let embedded = with_first_kept(embedded.to_vec(), moved);
         entry = json::with_member(&entry, "treering", &embedded);
@@ -221,7 +222,7 @@ fn rechained(
     entry
 }
 
-/// Returns a compaction whose first kept entry, if it is left out, is the one that replaces it.
+/// Returns a compaction in which a first kept entry that is left out is replaced.
 fn with_first_kept(mut entry: Vec<u8>, moved: &HashMap<String, EntryId>) -> Vec<u8> {
     for key in ["firstKeptEntryId", "firstKeptEntryUuid", "first_kept_entry_id"] {
         let first_kept = json::get(&entry, key).and_then(json::string);

@@ -1,4 +1,4 @@
-//! Creating and opening sessions: in files, in memory, in any journal.
+//! Creates and opens sessions: in files, in memory, in any journal.
 
 use super::Session;
 use super::options::{CreateOptions, Creation, Durability, NewSession, OpenOptions};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Opening and creating.
 impl Session {
-    /// Creates a session that lives in memory and nowhere else.
+    /// Creates a session that exists only in memory.
     pub fn in_memory(cwd: impl AsRef<Path>) -> Session {
         let header = Header::new(&SessionId::generate(), cwd.as_ref(), None);
         let memory = Arc::new(MemoryJournal::new([header.raw(), b"\n"].concat()));
@@ -25,12 +25,12 @@ impl Session {
         Session::new(state, Creation::default(), Durability::None)
     }
 
-    /// Creates a session in memory with an id, a parent or a dialect of the caller's choice.
+    /// Creates a session in memory with the id, parent and dialect of `new`.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] if the dialect has no place for something that `new` sets,
-    /// [`Error::ReadOnlyDialect`] if treering never writes sessions of the dialect.
+    /// Fails with [`Error::InvalidOption`] if `new` sets something that the dialect cannot store,
+    /// and with [`Error::ReadOnlyDialect`] if treering cannot write sessions of the dialect.
     pub fn in_memory_with(cwd: impl AsRef<Path>, new: NewSession) -> Result<Session> {
         let memory = Arc::new(MemoryJournal::new(new.start(cwd.as_ref(), crate::time::now())?));
         let loaded = Loaded::read(&*memory).map_err(|error| error.at(None))?;
@@ -41,13 +41,13 @@ impl Session {
 
     /// Opens the session in a journal, or begins one in a journal that is empty.
     ///
-    /// The header of a new session is written at once with [`Creation::AtOnce`], and in other dialects
-    /// than pi's; otherwise with the first entry.
+    /// The header of a new session is written at once with [`Creation::AtOnce`] and in dialects
+    /// other than pi's; otherwise it is written with the first entry.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] if the journal holds a session with another id or of another dialect
-    /// than the options name.
+    /// Fails with [`Error::InvalidOption`] if the journal has a session with another id or dialect
+    /// than the options.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -68,7 +68,8 @@ impl Session {
         Session::in_named_journal(journal, "(journal)".into(), cwd.as_ref(), options)
     }
 
-    /// As [`in_journal`](Session::in_journal), with the name of the journal for messages.
+    /// Opens or begins a session as [`in_journal`](Session::in_journal) does, with the name of the
+    /// journal for messages.
     pub(crate) fn in_named_journal(
         journal: Arc<dyn Journal>,
         name: PathBuf,
@@ -113,12 +114,12 @@ impl Session {
         Ok(Session::new(state, options.creation, options.durability))
     }
 
-    /// Creates a session that will live at `path`, where nothing may be yet.
+    /// Creates a session that will be stored at `path`, which must not exist.
     ///
     /// # Errors
     ///
-    /// [`Error::AlreadyExists`] if there is a file, [`Error::InvalidOption`] if the dialect has no
-    /// place for something that the options set.
+    /// Fails with [`Error::AlreadyExists`] if the file exists, and with [`Error::InvalidOption`] if
+    /// the options set something that the dialect cannot store.
     pub fn create_at(
         path: impl AsRef<Path>,
         cwd: impl AsRef<Path>,
@@ -127,7 +128,8 @@ impl Session {
         Session::create_with(path.as_ref(), cwd.as_ref(), options, crate::time::now())
     }
 
-    /// As [`create_at`](Session::create_at), with the time of creation in Unix milliseconds.
+    /// Creates a session as [`create_at`](Session::create_at) does, with the time of creation in
+    /// Unix milliseconds.
     pub(crate) fn create_with(
         path: &Path,
         cwd: &Path,
@@ -160,14 +162,14 @@ impl Session {
         Ok(Session::new(state, creation, durability))
     }
 
-    /// Opens an existing session file. Reads it, and never writes to it: repairs wait for the first
-    /// append.
+    /// Opens an existing session file. Opening only reads the file; an upgrade or a repair of its
+    /// end waits for the first append.
     pub fn open(path: impl AsRef<Path>) -> Result<Session> {
         Session::open_with(path, OpenOptions::default())
     }
 
-    /// As [`open`](Session::open), with options. A file of no bytes becomes a session whose header
-    /// is written with the first entry.
+    /// Opens a session file as [`open`](Session::open) does, with options. An empty file becomes a
+    /// session whose header is written with the first entry.
     pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Session> {
         let path = path.as_ref();
         let opened = OpenedSession::at(path)?;
@@ -181,14 +183,14 @@ impl Session {
 
     /// Opens the session at `path`, or creates it if there is no file.
     ///
-    /// Of the options, [`durability`](CreateOptions::durability) holds in either case. The id and the
-    /// dialect, where they are set, must be those of an existing session; the parent, the system prompt
-    /// and the rule of creation are for a new one.
+    /// The option [`durability`](CreateOptions::durability) applies in both cases. If the session
+    /// exists, it must have the id and the dialect of the options, where they are set; the parent,
+    /// the system prompt and the creation rule apply only to a new session.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] if the file holds a session with another id or of another dialect than
-    /// the options name.
+    /// Fails with [`Error::InvalidOption`] if the file has a session with another id or dialect
+    /// than the options.
     ///
     /// ```
     /// use treering::{CreateOptions, Message, Session};
@@ -211,7 +213,7 @@ impl Session {
         let opened = match Session::open_with(path, options.to_open()) {
             Err(error) if is_missing(&error) => {
                 match Session::create_at(path, cwd, options.clone()) {
-                    // Another process created it in the meantime.
+                    // Another process has created the file in the meantime.
                     Err(Error::AlreadyExists(_)) => Session::open_with(path, options.to_open())?,
                     created => return created,
                 }
@@ -222,8 +224,8 @@ impl Session {
         Ok(opened)
     }
 
-    /// Returns the options for creating a further session like this one: its rule of creation, its
-    /// durability and its dialect, or pi's if treering never writes sessions of its dialect.
+    /// Returns the options for creating another session like this one: its creation rule, its
+    /// durability and its dialect, or pi's if treering cannot write its dialect.
     ///
     /// ```
     /// use treering::session::Durability;
@@ -240,8 +242,8 @@ impl Session {
         CreateOptions { session, creation: self.creation, durability: self.durability }
     }
 
-    /// Returns the options for opening another session in the place of this one: its durability, and
-    /// the rule of creation for sessions that are begun beside it.
+    /// Returns the options for opening another session instead of this one: its durability, and the
+    /// creation rule for sessions that are begun from it.
     pub fn open_options(&self) -> OpenOptions {
         OpenOptions { durability: self.durability, creation: self.creation }
     }

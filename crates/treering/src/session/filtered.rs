@@ -1,4 +1,4 @@
-//! A session read through a filter, and copied as a whole.
+//! Reads a session through a filter, and copies whole sessions.
 
 use super::publish::write_whole;
 use super::state::{Backing, State};
@@ -13,19 +13,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Session {
-    /// Opens a session as it reads after `filter`: every line of its log passes it. The result is a
-    /// snapshot that is only read, in no file that has a name; it can be forked
-    /// ([`ForkOptions::dir`](crate::ForkOptions) says where to), converted
-    /// ([`convert_session`](crate::convert::convert_session)) and copied ([`copy_to`](Session::copy_to)) like
-    /// any other. Its forks do not name the file that they come from.
+    /// Opens a session through `filter`, which every line of its log passes. The result is a
+    /// read-only snapshot in a file without a name. It can be forked
+    /// ([`ForkOptions::dir`](crate::ForkOptions) names the directory), converted
+    /// ([`convert_session`](crate::convert::convert_session)) and copied
+    /// ([`copy_to`](Session::copy_to)) like any other session. Its forks do not name their source
+    /// file.
     ///
-    /// A filter may change what entries say, not what they are: a result whose tree is another one is
+    /// A filter may change the content of entries, but not the tree: a result with another tree is
     /// an error.
     pub fn open_filtered(path: impl AsRef<Path>, filter: &dyn LineFilter) -> Result<Session> {
         Session::open(path)?.filtered(filter)
     }
 
-    /// Returns this session as it reads after `filter`, as [`open_filtered`](Session::open_filtered)
+    /// Returns this session read through `filter`, as [`open_filtered`](Session::open_filtered)
     /// does for a file.
     ///
     /// ```
@@ -94,8 +95,8 @@ impl Session {
     }
 }
 
-/// Describes a difference between two trees in more than what ids are spelled like: a filter may replace
-/// an id, if it replaces every reference to it alike.
+/// Describes a difference between two trees apart from the spelling of ids: a filter may replace an
+/// id if it replaces every reference to it in the same way.
 fn difference(before: &Tree, after: &Tree) -> Option<String> {
     let (theirs, ours) = (before.live().count(), after.live().count());
     if theirs != ours {

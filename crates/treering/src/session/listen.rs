@@ -1,8 +1,8 @@
-//! Listeners: callers that want to know of every change of a session.
+//! Listeners, which are called after every change of a session.
 //!
-//! Changes wait in a queue and are handed out by one thread at a time, with no lock held. So a listener
-//! may use the session, also to append to it: what that changes is told after the present change, by
-//! the same loop, and no call is nested in another.
+//! Changes wait in a queue and are delivered by one thread at a time, with no lock held. A listener
+//! may therefore use the session, and append to it: its own changes are delivered after the current
+//! one by the same loop, so calls are never nested.
 
 use super::Session;
 use crate::id::EntryId;
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Writer {
-    /// This [`Session`] itself, on any thread.
+    /// This [`Session`], on any thread.
     This,
     /// Another process, or another `Session` on the same file.
     Other,
@@ -32,7 +32,7 @@ pub struct Change {
 
 type Listener = Arc<dyn Fn(&Change) + Send + Sync>;
 
-/// The listeners of a session, and the changes that they were not told yet.
+/// The listeners of a session, and the changes that were not delivered yet.
 #[derive(Default)]
 pub(super) struct Listeners(Mutex<Queue>);
 
@@ -40,7 +40,7 @@ pub(super) struct Listeners(Mutex<Queue>);
 struct Queue {
     listeners: Vec<Listener>,
     changes: VecDeque<Change>,
-    /// Whether a thread is handing out changes.
+    /// Whether a thread is delivering changes.
     is_busy: bool,
 }
 
@@ -53,7 +53,7 @@ impl Listeners {
         self.queue().listeners.push(listener);
     }
 
-    /// Tells all listeners of entries, unless there are none. No lock of the session may be held.
+    /// Delivers entries to all listeners, if there are any. No lock of the session may be held.
     pub(super) fn tell(&self, writer: Writer, entries: Vec<EntryId>) {
         if entries.is_empty() {
             return;
@@ -71,7 +71,8 @@ impl Listeners {
             let listeners = queue.listeners.clone();
             drop(queue);
             for listener in &listeners {
-                // The change is made: a listener that fails must not make the call fail that made it.
+                // The change is already made, so a listener that panics must not make its caller
+                // fail.
                 if catch_unwind(AssertUnwindSafe(|| listener(&change))).is_err() {
                     self.queue().listeners.retain(|other| !Arc::ptr_eq(other, listener));
                 }
@@ -84,14 +85,14 @@ impl Listeners {
 
 /// Listening.
 impl Session {
-    /// Calls `listener` after every change of the session: own appends, once they are as durable as the
-    /// session promises, and entries of other writers when they are read, by
-    /// [`refresh`](Session::refresh) or on the way to an append.
+    /// Calls `listener` after every change of the session: after its own appends, once they are as
+    /// durable as the options require, and after reading entries of other writers, by
+    /// [`refresh`](Session::refresh) or before an append.
     ///
-    /// Changes are told one after the other, on the thread of one of the writers, with no lock held. A
-    /// listener may use the session; changes that it makes itself are told after the present one. While
-    /// a listener runs, other threads go on without waiting for it. A listener that panics is not
-    /// called again.
+    /// Changes are delivered one after the other, on the thread of one of the writers, with no lock
+    /// held. A listener may use the session; its own changes are delivered after the current one.
+    /// Other threads do not wait for a running listener. A listener that panics is not called
+    /// again.
     ///
     /// ```
     /// use std::sync::mpsc;

@@ -108,7 +108,7 @@ impl AssistantMessage {
             provider: provider.into(),
             model: model.into(),
             content: Content::default(),
-            // No request was made: that costs nothing, which is known.
+            // No request was made, so the cost is known to be zero.
             usage: TokenUsage { cost: Some(super::TokenCost::default()), ..TokenUsage::default() },
             response_id: None,
             stop_reason: None,
@@ -123,8 +123,8 @@ impl AssistantMessage {
         self
     }
 
-    /// Adds a block of thinking. `signature` is what the provider sent with it; without it most
-    /// providers do not take the block back.
+    /// Adds a block of thinking. `signature` is the signature that the provider sent with it; most
+    /// providers refuse a block without one.
     pub fn with_thinking(mut self, text: impl AsRef<str>, signature: Option<&str>) -> Self {
         self.content.thinking(text.as_ref(), signature, false);
         self

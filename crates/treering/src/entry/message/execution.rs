@@ -25,7 +25,7 @@ pub struct BashExecutionMessage {
 }
 
 impl BashExecutionMessage {
-    /// Creates the record of a command and its output. Without an exit code the command was killed.
+    /// Creates the record of a command and its output. A command without an exit code was killed.
     pub fn new(command: impl Into<String>, output: impl Into<String>) -> Self {
         BashExecutionMessage {
             command: command.into(),
@@ -63,7 +63,7 @@ impl BashExecutionMessage {
         self
     }
 
-    /// Sets whether the command is kept from the model.
+    /// Sets whether the command is excluded from the context.
     pub fn with_excluded(mut self, is_excluded: bool) -> Self {
         self.is_excluded = is_excluded;
         self

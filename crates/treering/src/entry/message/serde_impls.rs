@@ -1,7 +1,8 @@
 //! Messages and stop reasons for serde, with the feature `serde`.
 //!
-//! A message is serialized as the JSON object it is. Half a surrogate pair, which serde cannot carry,
-//! becomes U+FFFD, and members may come out in another order; [`Message::as_json`] has the bytes.
+//! A message is serialized as a JSON object. Half a surrogate pair, which serde cannot represent,
+//! becomes U+FFFD, and the order of members may change; [`Message::as_json`] returns the exact
+//! bytes.
 
 use super::{
     AssistantMessage, BashExecutionMessage, Message, StopReason, SystemMessage, ToolResultMessage,

@@ -114,8 +114,8 @@ impl TokenUsage {
         read.saturating_add(self.output)
     }
 
-    /// Returns the `usage` of a message. It always has a whole `cost`, because pi adds costs up without
-    /// checking whether they are there; one that is unknown is zero and marked as unknown.
+    /// Returns the `usage` of a message. It always has a complete `cost`, because pi adds costs up
+    /// without checking whether they are present; an unknown cost is zero and marked as unknown.
     pub fn to_json(&self) -> Vec<u8> {
         let TokenUsage { input, output, cache_read, cache_write, cost } = self;
         let total = self.total_tokens();
@@ -135,7 +135,8 @@ impl TokenUsage {
         (out + "}}").into_bytes()
     }
 
-    /// Reads the `usage` of a message; what is missing counts as zero. `None` if it is not an object.
+    /// Reads the `usage` of a message; missing numbers count as zero. Returns `None` if it is not
+    /// an object.
     pub fn from_json(usage: &[u8]) -> Option<Self> {
         if !usage.starts_with(b"{") {
             return None;

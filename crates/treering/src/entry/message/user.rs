@@ -51,7 +51,7 @@ impl UserMessage {
     }
 }
 
-/// Builds a system message: instructions from this point of the conversation on.
+/// Builds a system message: instructions that apply from this point of the conversation on.
 ///
 /// ```
 /// use treering::entry::SystemMessage;

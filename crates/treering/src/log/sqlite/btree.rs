@@ -1,4 +1,4 @@
-//! The trees of pages that tables and indexes are.
+//! The b-trees of pages that tables and indexes consist of.
 
 use super::pages::Pages;
 use super::record::{Payload, Row, Value, varint};
@@ -8,10 +8,11 @@ use std::cmp::Ordering;
 use std::io;
 use std::rc::Rc;
 
-/// Trees of SQLite are never this deep: a page refers to two others at least, and pages are numbered by 32 bits.
+/// The maximum depth of a tree: an interior page has at least two children, and page numbers have
+/// 32 bits.
 const MAX_DEPTH: usize = 40;
 
-/// The kinds of pages.
+/// The types of pages.
 const INDEX_INTERIOR: u8 = 2;
 const TABLE_INTERIOR: u8 = 5;
 const INDEX_LEAF: u8 = 10;
@@ -25,14 +26,14 @@ struct TreePage {
     /// The offset at which the positions of the cells begin.
     cells: usize,
     count: usize,
-    /// The page after all cells, of a page that is no leaf.
+    /// The child page after all cells, in an interior page.
     last: Option<u32>,
 }
 
 impl TreePage {
     fn read(pages: &Pages, number: u32) -> io::Result<Self> {
         let bytes = pages.page(number)?;
-        // The first page begins with the header of the database.
+        // The first page begins with the header of the database file.
         let start = if number == 1 { 100 } else { 0 };
         let kind = bytes.get(start).copied().unwrap_or(0);
         let count = usize::from(u16_at(&bytes, start + 3)?);
@@ -41,7 +42,7 @@ impl TreePage {
             INDEX_INTERIOR | TABLE_INTERIOR => (start + 12, Some(u32_at(&bytes, start + 8)?)),
             _ => return Err(damaged("a page is of no kind that trees have")),
         };
-        // A cell takes four bytes at least, and two for its position.
+        // A cell takes at least four bytes, and two for its position.
         if count > bytes.len() / 4 {
             return Err(damaged("a page has more cells than room"));
         }
@@ -52,13 +53,13 @@ impl TreePage {
         self.last.is_none()
     }
 
-    /// Returns the bytes of a cell and what follows it on the page.
+    /// Returns the bytes of a page from the start of a cell on.
     fn cell(&self, at: usize) -> io::Result<&[u8]> {
         let start = usize::from(u16_at(&self.bytes, self.cells + 2 * at)?);
         self.bytes.get(start..).ok_or_else(|| damaged("a cell is outside of its page"))
     }
 
-    /// Returns the page before a cell, or after all of them.
+    /// Returns the child page before a cell, or after all cells.
     fn child(&self, at: usize) -> io::Result<u32> {
         match self.last {
             Some(last) if at >= self.count => Ok(last),
@@ -66,7 +67,7 @@ impl TreePage {
         }
     }
 
-    /// Returns the id of the row that a cell of a table ends with, or is.
+    /// Returns the row id of a cell of a table.
     fn row_id(&self, at: usize) -> io::Result<i64> {
         let cell = self.cell(at)?;
         let rest = match self.kind {
@@ -109,7 +110,7 @@ impl TreePage {
     }
 }
 
-/// The number of pages that may still be visited: no tree has a page twice.
+/// The number of pages that may still be visited: no tree has the same page twice.
 struct Budget(u32);
 
 impl Budget {
@@ -203,11 +204,11 @@ pub(super) fn find(
         let at = first_not_below(page.count, |at| compare(&page, at))?;
         Ok((page, at))
     };
-    // Pages with the cell before which their child was visited, and which is next.
+    // Pages with the index of the cell before whose child they were left, which is the next one.
     let mut stack = Vec::new();
     let mut entered = Some(root);
     loop {
-        // Goes down to the leaf before the next cell.
+        // Descends to the leaf before the next cell.
         while let Some(number) = entered.take() {
             Budget::check_depth(&stack)?;
             let (page, at) = start(budget.read(pages, number)?)?;
@@ -227,7 +228,7 @@ pub(super) fn find(
     }
 }
 
-/// Returns the first of `count` sorted places that is not below what is looked for.
+/// Returns the first of `count` sorted positions that is not below the text that is searched for.
 fn first_not_below(
     count: usize,
     compare: impl Fn(usize) -> io::Result<Ordering>,

@@ -1,13 +1,13 @@
 //! A reader of SQLite databases, for agents that keep their sessions in one.
 //!
-//! It reads the tables of a database in its file format: pages, b-trees, records and the schema, and what is
-//! still in the write-ahead log, because agents keep their databases open. It never writes, takes no
-//! lock and creates no file beside the database. A writer may move pages from the log to the database while
-//! they are read; [`read`] notices that and starts again.
+//! It reads the tables from the file format: pages, b-trees, records and the schema, and the pages
+//! that are still in the write-ahead log, because agents keep their databases open. It never
+//! writes, takes no lock and creates no file beside the database. A writer may move pages from the
+//! log to the database while they are read; [`read`] notices that and starts again.
 //!
-//! A database is input like any other. Lengths and page numbers are checked, trees may not be deeper than
-//! SQLite makes them, and no page is visited more often than there are pages, so that a file whose pages form a
-//! ring ends with an error and not with the memory.
+//! A database is untrusted input. Lengths and page numbers are checked, trees may not be deeper
+//! than SQLite makes them, and no page is visited more often than there are pages, so that a file
+//! whose pages form a ring causes an error instead of exhausting the memory.
 //!
 //! Limitations: text in UTF-8 only, no tables without row ids, no SQL. An index helps to find rows if it
 //! begins with the column that is asked for, in the usual order.
@@ -38,23 +38,24 @@ pub(crate) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 const ATTEMPTS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// One state of a database.
+/// A consistent state of a database.
 #[derive(Debug)]
 pub(crate) struct Database {
     pages: Pages,
     tables: Vec<Table>,
 }
 
-/// Returns whether a file begins as a database does.
+/// Returns whether a file begins like a database.
 pub(crate) fn is_database(start: &[u8]) -> bool {
     start.starts_with(MAGIC)
 }
 
-/// Calls `body` with a database, again if the database was changed in a way that `body` may have seen half of.
+/// Calls `body` with a database, and again if the database was changed meanwhile, so that `body`
+/// may have seen half of a change.
 ///
 /// # Errors
 ///
-/// Fails for a file that is no database or is damaged, and for one that changes all the time.
+/// Fails for a file that is not a database or is damaged, and for one that keeps changing.
 pub(crate) fn read<T>(
     path: &Path,
     mut body: impl FnMut(&Database) -> io::Result<T>,
@@ -127,7 +128,7 @@ impl Database {
     }
 }
 
-/// Returns the error of a file that is no sound database.
+/// Returns the error for a file that is not a valid database.
 fn damaged(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the database is damaged: {what}"))
 }

@@ -1,4 +1,4 @@
-//! The pages of a database: from its file, or from the write-ahead log where that has a newer one.
+//! The pages of a database, from its file or from the write-ahead log if that has a newer version.
 
 use super::wal::Wal;
 use super::{MAGIC, damaged, u16_at, u32_at};
@@ -10,18 +10,18 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-/// Bytes of pages that are kept.
+/// The maximum number of bytes of pages in the cache.
 const CACHE: usize = 4 * 1024 * 1024;
 
-/// The times of file systems come from a clock that ticks slowly: a file that was written to so short ago may
-/// have been written to again without a difference.
+/// The clocks of file systems are coarse: a file that was modified this recently may have been
+/// modified again without a visible difference.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Overflow pages that are read in all, for every page that there is. A sound database has each of them in
-/// one row, and a row is read a few times at most.
+/// The maximum number of overflow pages that are read, for every page of the database. In a valid
+/// database each of them belongs to one row, and a row is read at most a few times.
 const OVERFLOW_READS: u64 = 8;
 
-/// The pages of one state of a database.
+/// The pages of a consistent state of a database.
 #[derive(Debug, Clone)]
 pub(super) struct Pages(Rc<Inner>);
 
@@ -30,13 +30,14 @@ struct Inner {
     file: File,
     wal: Option<Wal>,
     state: FileState,
-    /// The first bytes of the file. A transaction that is written to the file itself counts in them.
+    /// The first bytes of the file. They change with every transaction that is written to the file
+    /// itself.
     start: [u8; 100],
     page_size: usize,
-    /// The bytes of a page that are used.
+    /// The number of usable bytes of a page.
     usable: usize,
     count: u32,
-    /// The number of pages that the file and the log have room for. A log may claim more.
+    /// The number of pages that the file and the log can hold. A log may claim more.
     readable: u32,
     cache: RefCell<HashMap<u32, Rc<[u8]>>>,
     overflow_reads: Cell<u64>,
@@ -102,11 +103,11 @@ impl Pages {
         }
     }
 
-    /// Returns whether everything that was read is of the same state.
+    /// Returns whether everything that was read belongs to the same state.
     ///
-    /// Without a log, every transaction changes the first page. What a log had is there until the log begins
-    /// anew; pages of the file change only if pages of the log are moved to it, which changes its time, or makes
-    /// no difference if the log has not grown.
+    /// Without a log, every transaction changes the first page. With a log, its frames stay until
+    /// the log is restarted; pages of the file change only when pages of the log are moved to it.
+    /// That changes the file's time, and makes no difference if the log has not grown.
     pub(super) fn is_unchanged(&self, path: &Path) -> io::Result<bool> {
         let state = FileState::of(&fs::metadata(path)?);
         if state.id != self.0.state.id {
@@ -131,17 +132,17 @@ impl Pages {
         })
     }
 
-    /// Returns the bytes of a page that are used.
+    /// Returns the number of usable bytes of a page.
     pub(super) fn usable(&self) -> usize {
         self.0.usable
     }
 
-    /// Returns the number of pages that can be there: nothing in a sound database needs more of them.
+    /// Returns the number of pages that can exist: nothing in a valid database needs more.
     pub(super) fn readable(&self) -> u32 {
         self.0.readable
     }
 
-    /// Returns a page. The first is 1.
+    /// Returns a page. The number of the first page is 1.
     pub(super) fn page(&self, number: u32) -> io::Result<Rc<[u8]>> {
         let inner = &self.0;
         if number == 0 || number > inner.count {
@@ -190,8 +191,8 @@ impl Pages {
     }
 }
 
-/// Returns whether a transaction is under way in a database without a write-ahead log, or was never finished:
-/// then a journal with the old pages is beside it.
+/// Returns whether a transaction is in progress in a database without a write-ahead log, or was
+/// never finished: a journal with the old pages exists beside the database then.
 fn is_half_written(path: &Path) -> io::Result<bool> {
     let journal = match fs::open(&fs::beside(path, "-journal"), Access::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -202,7 +203,7 @@ fn is_half_written(path: &Path) -> io::Result<bool> {
     Ok(read_full(&journal, 0, &mut start)? == start.len() && start != [0; 8])
 }
 
-/// Reads until the buffer is full, or there is no more.
+/// Reads until the buffer is full or the file ends.
 pub(super) fn read_full(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {

@@ -10,15 +10,16 @@ use std::io;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value<'a> {
     Null,
-    /// Also a whole number in a column of type REAL.
+    /// A whole number, also in a column of type REAL.
     Integer(i64),
     Real(f64),
-    /// Replaces bytes that are not UTF-8.
+    /// A text, in which bytes that are not UTF-8 are replaced.
     Text(Cow<'a, str>),
     Blob(Cow<'a, [u8]>),
 }
 
-/// Returns the number that bytes begin with, and the rest: seven bits of it in each byte, and eight in the ninth.
+/// Returns the number at the start of some bytes, and the bytes after it. Each byte has seven bits
+/// of the number, the ninth has eight.
 pub(super) fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0;
     for (at, byte) in bytes.iter().take(9).enumerate() {
@@ -33,17 +34,17 @@ pub(super) fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// The bytes of a record, of which the first are on the page of its cell.
+/// The bytes of a record, the first of which are on the page of its cell.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Payload<'a> {
     pub pages: &'a Pages,
     pub local: &'a [u8],
     pub len: usize,
-    /// The first of the pages with the other bytes.
+    /// The number of the first page with the other bytes.
     pub overflow: u32,
 }
 
-/// A column of a record: the code of its type, and where its value is.
+/// A column of a record: the code of its type, and the range of its value.
 #[derive(Debug, Clone, Copy)]
 struct Column {
     code: u64,
@@ -118,7 +119,7 @@ impl<'a> Payload<'a> {
         })
     }
 
-    /// Returns the value of a column; nothing for one that the record does not have.
+    /// Returns the value of a column; null if the record does not have the column.
     pub(super) fn value(&self, column: usize) -> io::Result<Value<'a>> {
         match self.columns()?.get(column) {
             Some(column) => self.read(*column),
@@ -126,7 +127,7 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// Returns the last column, which is the id of the row in an entry of an index.
+    /// Returns the last column, which is the row id in an entry of an index.
     pub(super) fn last_integer(&self) -> io::Result<Option<i64>> {
         match self.columns()?.last() {
             Some(column) => match self.read(*column)? {
@@ -138,7 +139,7 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// Returns a number of any length in two's complement.
+/// Returns a number in two's complement, of any length.
 fn integer(bytes: &[u8]) -> i64 {
     let negative = bytes.first().is_some_and(|first| *first >= 0x80);
     let start = if negative { -1 } else { 0 };
@@ -164,12 +165,12 @@ impl<'a> Row<'a> {
         self.id
     }
 
-    /// Returns the bytes of the row that stand on its own page, for telling whether it changed.
+    /// Returns the bytes of the row that are on its own page, to detect changes.
     pub(crate) fn start(&self) -> &'a [u8] {
         self.payload.local
     }
 
-    /// Returns the value of a column; nothing if the table or the row does not have it.
+    /// Returns the value of a column; null if the table or the row does not have it.
     pub(crate) fn value(&self, column: &str) -> io::Result<Value<'a>> {
         let Some(at) = self.table.columns.iter().position(|name| name == column) else {
             return Ok(Value::Null);

@@ -1,38 +1,38 @@
-//! The schema: which tables and indexes there are, and the names of their columns.
+//! The schema: the tables and indexes, and the names of the columns.
 
 use super::btree;
 use super::pages::Pages;
 use std::io;
 
-/// A table.
+/// A table of a database.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
     pub(super) name: String,
-    /// The first page of its tree.
+    /// The number of the root page of the table's tree.
     pub(super) root: u32,
-    /// The names of its columns, in their order.
+    /// The names of the columns, in order.
     pub(super) columns: Vec<String>,
     /// The column that is the id of the row.
     pub(super) id_column: Option<usize>,
-    /// The first columns of its indexes, and the first pages of their trees.
+    /// The first columns of the indexes, and the root pages of their trees.
     indexes: Vec<(String, u32)>,
-    /// The column that SQLite makes the first index for, because its values are unique.
+    /// The column that SQLite creates the first index for, because its values are unique.
     key: Option<String>,
 }
 
 impl Table {
-    /// Returns whether it has all of these columns.
+    /// Returns whether the table has all of these columns.
     pub(crate) fn has_columns(&self, names: &[&str]) -> bool {
         names.iter().all(|name| self.columns.iter().any(|column| column == name))
     }
 
-    /// Returns the first page of an index that begins with a column.
+    /// Returns the root page of an index that begins with a column.
     pub(super) fn index_on(&self, column: &str) -> Option<u32> {
         self.indexes.iter().find(|(first, _)| first == column).map(|(_, root)| *root)
     }
 }
 
-/// Reads the schema. Tables in a form that is not supported are left out.
+/// Reads the schema. Tables that are not supported are left out.
 pub(super) fn tables(pages: &Pages) -> io::Result<Vec<Table>> {
     let columns = ["type", "name", "tbl_name", "rootpage", "sql"].map(str::to_owned).to_vec();
     let schema = Table { root: 1, columns, ..Table::default() };
@@ -55,7 +55,7 @@ pub(super) fn tables(pages: &Pages) -> io::Result<Vec<Table>> {
     })?;
     for (of, name, root, column) in indexes {
         for table in tables.iter_mut().filter(|table: &&mut Table| table.name == of) {
-            // An index without a statement is one that SQLite made for a constraint of the table.
+            // An index without a statement was created by SQLite for a constraint of the table.
             let is_for_key = || name == format!("sqlite_autoindex_{of}_1");
             let of_key = || table.key.clone().filter(|_| is_for_key());
             let column = column.clone().unwrap_or_else(of_key);
@@ -94,8 +94,8 @@ fn table(name: String, root: u32, sql: &str) -> Option<Table> {
     Some(table)
 }
 
-/// Returns the first column of an index from the statement that created it; `None` for one in another order
-/// than that of the bytes, of an expression, or of some rows only.
+/// Returns the first column of an index from the statement that created it; `None` if the index is
+/// on an expression, is partial, or has another order than that of the bytes.
 fn first_column(sql: &str) -> Option<String> {
     let (items, rest) = items(sql)?;
     match &**items.first()? {
@@ -111,8 +111,8 @@ struct Word {
     is_quoted: bool,
 }
 
-/// Returns the words of each item in the first parentheses of a statement, and the words after them. What
-/// stands in further parentheses is left out, but for a word `(` in its place.
+/// Returns the words of each item in the first parentheses of a statement, and the words after
+/// them. The content of nested parentheses is reduced to the word `(`.
 fn items(sql: &str) -> Option<(Vec<Vec<Word>>, Vec<String>)> {
     let (mut depth, mut items, mut rest) = (0_usize, vec![Vec::new()], Vec::new());
     let mut was_inside = false;
@@ -138,7 +138,7 @@ fn items(sql: &str) -> Option<(Vec<Vec<Word>>, Vec<String>)> {
                 let mut text = String::new();
                 while let Some(char) = chars.next() {
                     if char == end {
-                        // A quote that is written twice is one of the name.
+                        // A doubled quote is part of the name.
                         if end == ']' || chars.peek() != Some(&end) {
                             break;
                         }

@@ -1,8 +1,9 @@
-//! The write-ahead log: pages that were written and not yet moved to the database's file.
+//! The write-ahead log: pages that were written but not yet moved to the database file.
 //!
-//! A log is a header and frames, each of which is a page with its number. Every frame has the salts of the
-//! header and a checksum of everything before it; frames of an older log, which a newer one overwrites from
-//! its start, have others. A transaction ends with a frame that states the size of the database.
+//! A log is a header and frames, each of which is a page with its number. Every frame has the salts
+//! of the header and a checksum of everything before it; frames of an older log, which a newer one
+//! overwrites from its start, have other salts. A transaction ends with a frame that states the
+//! size of the database.
 
 use super::pages::read_full;
 use super::u32_at;
@@ -14,24 +15,25 @@ use std::path::Path;
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 
-/// The first bytes of a log, but for the last bit, which says whether its checksums are of big-endian words.
+/// The first bytes of a log, except the last bit, which says whether its checksums are of
+/// big-endian words.
 const MAGIC: u32 = 0x377F_0682;
 
-/// The log of a database.
+/// The write-ahead log of a database.
 #[derive(Debug)]
 pub(super) struct Wal {
     file: File,
     header: [u8; HEADER],
-    /// The position of the newest frame of each page, after its header.
+    /// The position of the newest version of each page in the log.
     frames: HashMap<u32, u64>,
-    /// The end of the last transaction.
+    /// The end of the last complete transaction.
     end: u64,
-    /// The number of pages that the database has after it.
+    /// The number of pages of the database after that transaction.
     page_count: u32,
 }
 
 impl Wal {
-    /// Opens a log; `None` if there is none with a finished transaction in it.
+    /// Opens a log; `None` if there is no log with a complete transaction.
     pub(super) fn open(path: &Path, page_size: usize) -> io::Result<Option<Self>> {
         let file = match fs::open(path, Access::Read) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -57,7 +59,7 @@ impl Wal {
     fn read_frames(&mut self, mut sum: Checksum, page_size: usize) -> io::Result<()> {
         let mut frame = vec![0; FRAME_HEADER + page_size];
         let mut at = HEADER as u64;
-        // Frames of a transaction that is not finished.
+        // The frames of a transaction that is not complete.
         let mut pending = Vec::new();
         loop {
             if read_full(&self.file, at, &mut frame)? < frame.len() {
@@ -97,18 +99,19 @@ impl Wal {
         self.frames.get(&number).copied()
     }
 
-    /// Returns whether the other is a later state of this log, so that what was in this one is still there.
+    /// Returns whether the other log is a later state of this one, so that its frames are still
+    /// there.
     pub(super) fn is_same_log(&self, other: &Wal) -> bool {
         self.header == other.header && self.end <= other.end
     }
 
-    /// Returns whether the other has no more transactions.
+    /// Returns whether the other log has no more transactions.
     pub(super) fn has_same_end(&self, other: &Wal) -> bool {
         self.end == other.end
     }
 }
 
-/// The checksum of a log: two sums of its words that depend on each other.
+/// The checksum of a log: two sums over its words that depend on each other.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Checksum {
     pub is_big_endian: bool,
@@ -116,7 +119,7 @@ pub(super) struct Checksum {
 }
 
 impl Checksum {
-    /// Adds bytes, whose number is a multiple of eight.
+    /// Adds bytes. Their number must be a multiple of eight.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         let word = |bytes: [u8; 4]| match self.is_big_endian {
             true => u32::from_be_bytes(bytes),
@@ -130,7 +133,7 @@ impl Checksum {
         self.sums = (first, second);
     }
 
-    /// Returns whether the checksum stands at a position.
+    /// Returns whether the checksum is at a position.
     fn is_at(&self, bytes: &[u8], at: usize) -> io::Result<bool> {
         Ok(self.sums == (u32_at(bytes, at)?, u32_at(bytes, at + 4)?))
     }
