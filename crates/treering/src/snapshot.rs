@@ -1,4 +1,4 @@
-//! A session as it is at one moment: its tree, and where the bodies are.
+//! A session at one point in time: its tree, and the journal with the bodies of its entries.
 
 use crate::dialect::agent::PathRecords;
 use crate::dialect::{Codec, Facts, blobs, versions};
@@ -62,12 +62,12 @@ impl Snapshot {
         self.partial
     }
 
-    /// Returns whether the row's parent may stand in the part of the log that was not read.
+    /// Returns whether the row's parent may be in the part of the log that was not read.
     pub(crate) fn is_cut(&self, row: Row) -> bool {
         self.partial && self.tree.node(row).has(Node::LOST_PARENT)
     }
 
-    /// Returns the row's bytes as they stand in the log.
+    /// Returns the row's bytes as in the log.
     pub(crate) fn bytes(&self, row: Row) -> io::Result<Vec<u8>> {
         let node = self.tree.node(row);
         let mut bytes = vec![0; usize::try_from(node.len).map_err(io::Error::other)?];
@@ -76,7 +76,7 @@ impl Snapshot {
         Ok(bytes)
     }
 
-    /// Returns a record as JSON: Python writes numbers that JSON does not have.
+    /// Returns a record as valid JSON: Python writes numbers that JSON does not have.
     fn standard<'a>(&self, record: &'a [u8]) -> Cow<'a, [u8]> {
         self.facts.json.standard(record)
     }
@@ -89,8 +89,8 @@ impl Snapshot {
         self.facts
     }
 
-    /// Returns the row's entry in treering's shape, of the current version. Borrowed where nothing had to
-    /// change. Messages after the entry's own go to `more`.
+    /// Returns the row's entry in treering's format, in the current version. The result is borrowed
+    /// if nothing changed. Further messages of the record are added to `more`.
     fn native<'a>(
         &self,
         row: Row,
@@ -105,7 +105,7 @@ impl Snapshot {
                 Images::Inlined => self.with_blobs(entry),
             };
         }
-        // A record that is not a whole object stays as it is, and is found damaged.
+        // An incomplete record is not changed, and is reported as damaged.
         let start = json::skip_space(bytes, 0);
         let end = json::skip_value(bytes, start).filter(|_| bytes.get(start) == Some(&b'{'));
         let Some(end) = end else { return Cow::Borrowed(bytes) };
@@ -114,7 +114,7 @@ impl Snapshot {
         Cow::Owned(self.placed(row, &decoded.entry))
     }
 
-    /// Puts the blobs that `json` refers to in place of the references, where they can be used.
+    /// Replaces references to blobs in `json` by the blobs, if they are valid.
     pub(crate) fn with_blobs<'a>(&self, json: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
         if self.blobs.is_empty() {
             return json;
@@ -145,7 +145,8 @@ impl Snapshot {
         Ok(self.entry_of(row, &self.standard(&bytes), Images::Referenced))
     }
 
-    /// Returns the entries whose record passes `wanted`, in file order; no other is decoded.
+    /// Returns the entries for whose record `wanted` is true, in file order. No other entry is
+    /// decoded.
     pub(crate) fn entries_where(
         self,
         mut wanted: impl FnMut(Kind, Option<Role>, &[u8]) -> bool,
@@ -196,8 +197,8 @@ impl Snapshot {
         }
     }
 
-    /// Returns the leaf the file says is active. A damaged entry is not a place to go on from (other agents
-    /// cannot see it): the nearest sound entry above it is.
+    /// Returns the active leaf of the file. If that entry is damaged, other agents cannot see it,
+    /// so the leaf is the nearest undamaged entry above it.
     pub(crate) fn file_leaf(&self) -> Result<Option<Row>> {
         let Some(leaf) = self.tree.file_leaf_row() else { return Ok(None) };
         let mut bodies = Bodies::default();
@@ -209,23 +210,25 @@ impl Snapshot {
         Ok(None)
     }
 
-    /// Returns the same for a part of the log: the outer `None` means that the part does not tell.
+    /// Returns the same for a part of the log. The outer `None` means that the part is not enough
+    /// to know the leaf.
     pub(crate) fn file_leaf_if_known(&self) -> Result<Option<Option<Row>>> {
         if self.tree.is_empty() || self.tree.points_nowhere() {
             return Ok(None);
         }
-        // Nothing but damaged entries here: a sound one may be further up.
+        // All entries of this part are damaged: an undamaged one may be further up.
         let leaf = self.file_leaf()?;
         let known = leaf.is_some() || self.tree.file_leaf_row().is_none();
         Ok(known.then_some(leaf))
     }
 }
 
-/// Reads bodies a window at a time: paths are mostly contiguous, and read in one direction.
+/// Reads bodies in windows, because the entries of a path are mostly contiguous and read in one
+/// direction.
 #[derive(Debug, Clone)]
 pub(crate) struct Bodies {
     window: Vec<u8>,
-    /// The last record, where it had to be made JSON.
+    /// The last record that had to be converted to valid JSON.
     standard: Vec<u8>,
     start: u64,
     /// The number of bytes that are read at a time.
@@ -233,12 +236,12 @@ pub(crate) struct Bodies {
     images: Images,
 }
 
-/// The treatment of images that stand outside the log, in files of their own.
+/// The treatment of images that are stored outside the log, in files of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Images {
-    /// Their references stay: enough for everything that does not show or send an image.
+    /// Leaves the references, which is enough unless an image is shown or sent.
     Referenced,
-    /// They are read and put in place of the references, at a cost in time and memory.
+    /// Replaces the references by the images, which takes time and memory.
     Inlined,
 }
 
@@ -252,33 +255,33 @@ impl Default for Bodies {
 }
 
 impl Bodies {
-    /// Creates a reader for one or two bodies, which reads little more than what is asked for.
+    /// Creates a reader for one or two bodies, which reads little more than these.
     pub(crate) fn few() -> Self {
         Bodies { step: 4096, ..Bodies::default() }
     }
 
-    /// Creates a reader for what leaves the session: contexts, exports and copies.
+    /// Creates a reader for data that leaves the session: contexts, exports and copies.
     pub(crate) fn with_images() -> Self {
         Bodies::default().inlining()
     }
 
-    /// Returns the same, with images in place of their references.
+    /// Returns this reader, replacing references by images.
     pub(crate) fn inlining(self) -> Self {
         Bodies { images: Images::Inlined, ..self }
     }
 
-    /// Returns the same, with references in place of images.
+    /// Returns this reader, leaving references to images.
     pub(crate) fn referencing(self) -> Self {
         Bodies { images: Images::Referenced, ..self }
     }
 
-    /// Returns the row's bytes as they stand in the log, but always JSON.
+    /// Returns the row's bytes as in the log, but always as valid JSON.
     fn read(&mut self, view: &Snapshot, row: Row) -> Result<&[u8]> {
         let node = *view.tree.node(row);
         let end = node.offset + node.len;
         if node.offset < self.start || end > self.start + self.window.len() as u64 {
             let want = node.len.max(self.step);
-            // A reader that goes back will want the bytes before it next.
+            // A reader that goes backwards will need the bytes before this record next.
             let is_before = node.offset < self.start;
             let start = if is_before { end.saturating_sub(want) } else { node.offset };
             let want = if is_before { end - start } else { want };
@@ -304,12 +307,12 @@ impl Bodies {
         Ok(view.entry_of(row, bytes, images))
     }
 
-    /// Returns the entry's JSON, whether or not it is whole; nothing if it is known to be damaged.
+    /// Returns the entry's JSON, even if it is incomplete; `None` if it is known to be damaged.
     pub(crate) fn any(&mut self, view: &Snapshot, row: Row) -> Result<Option<Cow<'_, [u8]>>> {
         self.all(view, row, &mut Vec::new())
     }
 
-    /// Returns the same, and the messages after the entry's own.
+    /// Returns the entry's JSON, and the further messages of the record.
     pub(crate) fn all(
         &mut self,
         view: &Snapshot,
@@ -324,7 +327,7 @@ impl Bodies {
         Ok(Some(view.native(row, bytes, images, more)))
     }
 
-    /// Returns the record as it stands in the log, if it is a whole object.
+    /// Returns the record as in the log, if it is a complete object.
     pub(crate) fn record(&mut self, view: &Snapshot, row: Row) -> Result<Option<&[u8]>> {
         if view.tree.node(row).has(Node::DAMAGED) {
             return Ok(None);
@@ -335,7 +338,7 @@ impl Bodies {
         Ok(end.map(|end| &bytes[start..end]))
     }
 
-    /// Returns the entry's JSON if it is a whole object.
+    /// Returns the entry's JSON, if it is a complete object.
     pub(crate) fn whole(&mut self, view: &Snapshot, row: Row) -> Result<Option<Cow<'_, [u8]>>> {
         let Some(body) = self.any(view, row)? else { return Ok(None) };
         let start = json::skip_space(&body, 0);

@@ -1,15 +1,15 @@
-//! Timestamps: Unix milliseconds inside, ISO 8601 with milliseconds and `Z` in files.
+//! Timestamps: Unix milliseconds in memory, ISO 8601 with milliseconds and `Z` in files.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 use uuid::{ContextV7, Timestamp};
 
-/// Returns the time in Unix milliseconds.
+/// Returns the current time in Unix milliseconds.
 pub(crate) fn now() -> i64 {
     millis(crate::fs::now())
 }
 
-/// Returns a time in Unix milliseconds, also one before 1970.
+/// Returns a time in Unix milliseconds, which is negative before 1970.
 pub(crate) fn millis(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
@@ -17,7 +17,8 @@ pub(crate) fn millis(time: SystemTime) -> i64 {
     }
 }
 
-/// Returns a new UUID version 7. Sorts by time of creation; a clock before 1970 counts as 1970.
+/// Returns a new UUID version 7, which sorts by time of creation. A clock before 1970 counts as
+/// 1970.
 pub(crate) fn uuid() -> uuid::Uuid {
     static CONTEXT: Mutex<ContextV7> = Mutex::new(ContextV7::new());
     let since = crate::fs::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -54,7 +55,7 @@ pub fn format(millis: i64) -> String {
     out
 }
 
-/// Days since 1970 to year, month, day (proleptic Gregorian; years counted from March).
+/// Converts days since 1970 to year, month and day (proleptic Gregorian; years counted from March).
 fn civil(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -82,7 +83,7 @@ pub fn parse(text: impl AsRef<[u8]>) -> Option<i64> {
     parse_usual(text).or_else(|| parse_any(std::str::from_utf8(text).ok()?))
 }
 
-/// Exactly `YYYY-MM-DDTHH:MM:SS.mmmZ`: what agents write, and worth being quick about.
+/// Parses exactly `YYYY-MM-DDTHH:MM:SS.mmmZ`, which agents write, and does so quickly.
 pub(crate) fn parse_usual(text: &[u8]) -> Option<i64> {
     let text: &[u8; 24] = text.try_into().ok()?;
     let number = |from: usize, to: usize| {

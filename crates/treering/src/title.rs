@@ -1,10 +1,11 @@
-//! The title of a session: what a person would call it.
+//! Determines the title of a session, which lists, trees, exports and searches show.
 //!
-//! A session's name comes first: the user gave it, or the agent (a title, a summary). A session without one is
-//! called after the first thing that the user said, which may be a slash command with a request. What agents put into user messages (instructions,
-//! reminders, the output of commands) counts only where nothing else was said, and so do the requests to
-//! subagents. Where the user said nothing at all, as in a session that goes on after another one, it is called after what a
-//! summary says the user wants. Lists, trees, exports and searches all show this title.
+//! The title is the session's name, if the user or the agent has set one (a title, a summary).
+//! Otherwise it is the first text of the user, which may be a slash command with a request. Texts
+//! that agents put into user messages (instructions, reminders, the output of commands) and
+//! requests to subagents count only if there is no other text. If there is no user message at all,
+//! as in a session that continues another one, the title is the user's request according to a
+//! summary.
 
 use crate::dialect::aside;
 use crate::entry::{Role, content_text};
@@ -15,8 +16,8 @@ use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{Node, Row};
 
 impl Session {
-    /// Returns the title of the session: its name, or else the first thing that the user said. It is empty if
-    /// there is neither.
+    /// Returns the title of the session: its name, or else the first text of the user. It is empty
+    /// if there is neither.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -36,7 +37,7 @@ impl Session {
     }
 }
 
-/// Returns whether a session holds nothing but one text that its agent put there.
+/// Returns whether a session has only one text, which its agent put there.
 pub(crate) fn is_unused(view: &Snapshot) -> Result<bool> {
     let mut rows = view.tree().live();
     let (first, None) = (rows.next(), rows.next()) else { return Ok(false) };
@@ -49,7 +50,8 @@ pub(crate) fn is_unused(view: &Snapshot) -> Result<bool> {
     Ok(content(body.as_deref()).is_none_or(|content| aside::said(content).is_empty()))
 }
 
-/// Returns the first thing that the user said, or that a summary says the user wants; empty if there is neither.
+/// Returns the first text of the user, or the user's request according to a summary; empty if there
+/// is neither.
 pub(crate) fn first_message(view: &Snapshot) -> Result<String> {
     let mut bodies = Bodies::few();
     let (mut first_text, mut wanted) = (None, None);
@@ -82,7 +84,8 @@ pub(crate) fn first_message(view: &Snapshot) -> Result<String> {
     Ok(first_text.or(wanted).unwrap_or_default())
 }
 
-/// Returns what the user wants by the summary in a message: the first paragraph below its heading, or of all of it.
+/// Returns the user's request according to the summary in a message: the first paragraph below its
+/// heading, or of the whole summary.
 fn request(view: &Snapshot, body: Option<&[u8]>) -> Option<String> {
     let summary = json::string(json::get(json::get(body?, "message")?, "summary")?)?;
     let heading = view.codec().facts().request_heading;

@@ -1,10 +1,11 @@
-//! Entries of one dialect as another can hold them.
+//! Adapts entries of one dialect to another.
 
 use super::name::Dialect;
 use super::omp;
 use crate::entry::{Kind, NewEntry};
 
-/// Returns an entry of another dialect, of this kind there, as a session of `target` can hold it.
+/// Returns an entry of another dialect, which has this kind there, in a form that a session of
+/// `target` can hold.
 pub(crate) fn adapted(target: Dialect, kind: Kind, entry: NewEntry) -> NewEntry {
     match (kind, target) {
         (Kind::Reset, Dialect::Omp) => NewEntry::of_type(omp::RESET),

@@ -6,7 +6,7 @@ use crate::error::Result;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AgentContext {
-    /// The messages in the agent's own shape, oldest first; each is JSON.
+    /// The messages in the agent's own format, oldest first; each is JSON.
     pub messages: Vec<Vec<u8>>,
     /// The other settings of the agent's context (thinking level, model, mode …), as names and JSON
     /// values.
@@ -14,7 +14,7 @@ pub struct AgentContext {
 }
 
 impl AgentContext {
-    /// Returns the context as one JSON object: the messages, then what else it says.
+    /// Returns the context as one JSON object: the messages, then the settings.
     pub fn to_json(&self) -> Vec<u8> {
         let mut out = [b"{\"messages\":[", &*self.messages.join(&b","[..]), b"]"].concat();
         for (name, value) in &self.settings {
@@ -28,12 +28,12 @@ impl AgentContext {
     }
 }
 
-/// The records from a root to a leaf, the root being number 0.
+/// The records from a root to a leaf; the root has the index 0.
 pub(crate) trait PathRecords {
     /// Returns the number of records.
     fn len(&self) -> usize;
 
-    /// Returns the record as it stands in the file; `None` if it is damaged.
+    /// Returns the record as in the file; `None` if it is damaged.
     fn record(&mut self, at: usize) -> Result<Option<&[u8]>>;
 }
 

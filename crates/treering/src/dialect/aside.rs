@@ -1,18 +1,19 @@
-//! Asides: texts that agents put into user messages, such as instructions, surroundings and reminders.
+//! Asides: texts that agents put into user messages, such as instructions, descriptions of the
+//! environment and reminders.
 //!
-//! Each dialect lists its own in its [`Facts`](super::Facts). All of them are recognized in the sessions of
-//! every dialect: a conversion carries such texts to another agent's session.
+//! Each dialect lists its own in its [`Facts`](super::Facts). All of them are recognized in the
+//! sessions of every dialect: a conversion copies such texts to another agent's session.
 
 use super::Dialect;
 use crate::entry::{Block, content_text};
 use crate::json;
 
-/// A text that an agent puts into user messages: how it begins and how it ends. One without an end goes on
-/// to the end of its block.
+/// A text that an agent puts into user messages: its beginning and its end. An aside without an end
+/// extends to the end of its block.
 pub(crate) type Aside = (&'static str, &'static str);
 
-/// Returns what the user said in the content of a message, without its asides; empty if there is nothing
-/// else.
+/// Returns the user's own text in the content of a message, without its asides; empty if there is
+/// none.
 pub(crate) fn said(content: &[u8]) -> String {
     if let Some(text) = json::string(content) {
         return without_asides(&text).to_owned();
@@ -47,11 +48,11 @@ pub(crate) struct SlashCommand {
     arguments: String,
 }
 
-/// The length from which the arguments of a command are taken for a request, in characters.
+/// The length in characters from which the arguments of a command count as a request.
 const REQUEST: usize = 20;
 
 impl SlashCommand {
-    /// Returns whether its arguments tell what the user wants, unlike those of `/model opus`.
+    /// Returns whether the arguments describe a request, unlike those of `/model opus`.
     pub(crate) fn is_request(&self) -> bool {
         self.arguments.contains(char::is_whitespace) && self.arguments.chars().count() >= REQUEST
     }
@@ -61,7 +62,7 @@ impl SlashCommand {
     }
 }
 
-/// Returns a text from behind the asides at its beginning.
+/// Returns a text without the asides at its beginning.
 fn without_asides(text: &str) -> &str {
     let mut rest = text.trim();
     while let Some(after) = Dialect::ALL
@@ -74,7 +75,7 @@ fn without_asides(text: &str) -> &str {
     rest
 }
 
-/// Returns what follows an aside; `None` if the text does not begin with it.
+/// Returns the text after an aside; `None` if the text does not begin with it.
 fn after(text: &str, (start, end): Aside) -> Option<&str> {
     let inside = text.get(start.len()..).filter(|_| starts(text, start))?;
     if end.is_empty() {
@@ -83,7 +84,7 @@ fn after(text: &str, (start, end): Aside) -> Option<&str> {
     inside.find(end).and_then(|at| inside.get(at + end.len()..))
 }
 
-/// Returns whether a text begins with another, in any case.
+/// Returns whether a text begins with another, ignoring case.
 pub(super) fn starts(text: &str, with: &str) -> bool {
     text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with))
 }

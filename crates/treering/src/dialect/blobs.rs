@@ -1,15 +1,16 @@
-//! Images that stand outside the session file.
+//! Images that are stored outside the session file.
 //!
-//! omp writes an image of a kilobyte or more to a file named by the SHA-256 of its bytes and leaves a
-//! reference `blob:sha256:<64 hex digits>` in the record. Only certain places hold references: `data`
-//! of an image block in `content` or `images`, `result` of an `image_generation_call`, and any
-//! `image_url`, whose blob is the text of a data URL. The same words anywhere else are just text. A
-//! reference whose blob is missing stays as it is, as in omp.
+//! omp writes an image of a kilobyte or more to a file named by the SHA-256 of its bytes and leaves
+//! a reference `blob:sha256:<64 hex digits>` in the record. Only certain members hold references:
+//! `data` of an image block in `content` or `images`, `result` of an `image_generation_call`, and
+//! any `image_url`, whose blob is the text of a data URL. The same text anywhere else is just text.
+//! A reference whose blob is missing is not replaced, as in omp.
 //!
-//! The content of a blob may end up in a request to a provider or in an exported page, so it is used
-//! only if it is what the reference names: a regular file directly in a directory of blobs, not a link,
-//! whose SHA-256 is the one in its name. Sizes are limited, because one short line can refer to a large
-//! blob any number of times. Other references stay as they are, and `doctor` reports them.
+//! The content of a blob may end up in a request to a provider or in an exported page, so it is
+//! used only if it is the blob that the reference names: a regular file directly in a directory of
+//! blobs, not a link, whose SHA-256 is the one in its name. Sizes are limited, because one short
+//! line can refer to a large blob any number of times. Other references are not replaced, and
+//! `doctor` reports them.
 
 use crate::fs::{is_not_regular, open_unlinked, read_limited};
 use crate::json;
@@ -27,13 +28,13 @@ const PREFIX: &[u8] = b"blob:sha256:";
 /// The largest blob that is used. Images in sessions are screenshots and photographs.
 const MAX_BLOB: u64 = 64 << 20;
 
-/// The most that the blobs of one record may have together. No provider accepts requests of this size.
+/// The largest total size of the blobs of one record. No provider accepts requests of this size.
 const MAX_TOTAL: u64 = 128 << 20;
 
 /// The reason why a blob is not used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum BlobError {
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
     /// The file cannot be read.
     Unreadable,
@@ -41,9 +42,9 @@ pub(crate) enum BlobError {
     TooMany,
     /// The file is larger than [`MAX_BLOB`].
     TooLarge,
-    /// It is a link, a directory, a pipe or a device.
+    /// The file is a link, a directory, a pipe or a device.
     NotRegular,
-    /// The content does not have the hash that the file is named after.
+    /// The hash of the content differs from the file's name.
     Mismatch,
 }
 
@@ -103,7 +104,7 @@ impl<'a> Blobs<'a> {
         Blobs { directories, known: HashMap::new(), total: 0 }
     }
 
-    /// Returns the content for one more reference to this hash.
+    /// Returns the content for another reference to this hash.
     fn take(&mut self, hash: &str) -> Result<&[u8], BlobError> {
         let known = match self.known.entry(hash.to_owned()) {
             Entry::Occupied(known) => known.into_mut(),
@@ -111,7 +112,7 @@ impl<'a> Blobs<'a> {
                 let found = read(self.directories, hash);
                 let is_too_much = |bytes: &Vec<u8>| self.total + bytes.len() as u64 > MAX_TOTAL;
                 unknown.insert(match found {
-                    // Not kept either: this bounds what is in memory.
+                    // The content is not kept, which bounds the memory.
                     Ok(bytes) if is_too_much(&bytes) => Err(BlobError::TooMany),
                     found => found,
                 })
@@ -127,7 +128,7 @@ impl<'a> Blobs<'a> {
     }
 }
 
-/// Returns the blobs that `message` refers to and that are not used, each once, in order.
+/// Returns the blobs that `message` refers to and that cannot be used, each once, in order.
 pub(crate) fn problems(message: &[u8], directories: &[PathBuf]) -> Vec<(String, BlobError)> {
     let mut blobs = Blobs::new(directories);
     let mut found: Vec<(String, BlobError)> = Vec::new();
@@ -166,8 +167,9 @@ pub(crate) fn inlined<'a>(message: &'a [u8], directories: &[PathBuf]) -> Cow<'a,
     Cow::Owned(out)
 }
 
-/// Returns where the blobs of a session may be, likeliest first: `blobs` stands beside the directory that
-/// holds all sessions, which is some levels above the file (sessions of sub-agents lie deeper).
+/// Returns the directories in which the blobs of a session may be, the most likely first: `blobs`
+/// is beside the directory of all sessions, which is some levels above the file (sessions of
+/// subagents are deeper).
 pub(crate) fn directories(session_file: &Path) -> Vec<PathBuf> {
     const LEVELS: usize = 6;
     let above: Vec<&Path> = session_file.ancestors().skip(1).take(LEVELS).collect();
@@ -184,11 +186,11 @@ pub(crate) fn directories(session_file: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A reference in a place where one counts.
+/// A reference in a member that may hold one.
 struct Reference {
-    /// The string literal, quotes included.
+    /// The range of the string literal, including the quotes.
     literal: Range<usize>,
-    /// The blob is text to be quoted, not bytes to be encoded.
+    /// Whether the blob is text to be quoted, and not bytes to be encoded.
     is_text: bool,
 }
 
@@ -198,8 +200,8 @@ impl Reference {
     }
 }
 
-/// Returns the hash in a string literal that is a reference. Anything but 64 lower-case digits is none: the
-/// hash becomes a file's name.
+/// Returns the hash in a string literal that is a reference. Only 64 lower-case hexadecimal digits
+/// are accepted, because the hash becomes a file name.
 fn hash(literal: &[u8]) -> Option<&str> {
     let digits = json::inside(literal)?.strip_prefix(PREFIX)?;
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
@@ -207,7 +209,8 @@ fn hash(literal: &[u8]) -> Option<&str> {
     std::str::from_utf8(digits).ok()
 }
 
-/// The images that a value holds, by the name of the member it belongs to (through arrays).
+/// The kind of images that a value may hold, by the name of the member it belongs to (through
+/// arrays).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BlobContext {
     Content,
@@ -215,22 +218,22 @@ enum BlobContext {
     Elsewhere,
 }
 
-/// An object or array that is still open, and what is known of it.
+/// An object or array that is still open.
 struct Open {
     is_object: bool,
     place: BlobContext,
-    /// The name of the member being read; only for objects.
+    /// The name of the current member; only for objects.
     key: Range<usize>,
     kind: Option<Range<usize>>,
     mime: Option<Range<usize>>,
     data: Option<Range<usize>>,
     result: Option<Range<usize>>,
     url: Option<Range<usize>>,
-    /// The number of references found before it.
+    /// The number of references that were found before it.
     before: usize,
 }
 
-/// Returns all references of a message, in order. One pass, whatever the nesting.
+/// Returns all references of a message, in order, in one pass that does not recurse.
 fn find(message: &[u8]) -> Vec<Reference> {
     let mut found = Vec::new();
     if memchr::memmem::find(message, PREFIX).is_none() {
@@ -286,7 +289,7 @@ impl Open {
         }
     }
 
-    /// Notes the string that the current member is; `None` as long as it is not known to be one.
+    /// Records the string of the current member; `None` if it is not known to be a string yet.
     fn remember(&mut self, message: &[u8], literal: Option<Range<usize>>) {
         match &message[self.key.clone()] {
             b"\"type\"" => self.kind = literal,
@@ -326,7 +329,7 @@ impl Open {
     }
 }
 
-/// Appends `bytes` in base64, padded.
+/// Appends `bytes` in Base64, with padding.
 fn base64(out: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     out.reserve(bytes.len().div_ceil(3) * 4);

@@ -12,71 +12,73 @@ use crate::header::Header;
 use crate::json::{self, Members};
 use std::fmt;
 
-/// The class of a record, as far as the tree is concerned.
+/// The role of a record in the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
     /// The session's header.
     Header,
-    /// The same, and a node of the tree as well.
+    /// The session's header, which is also a node of the tree.
     HeaderNode,
     Entry(Kind, Option<Role>),
-    /// About the session, but no part of its tree.
+    /// A record about the session that is not part of its tree.
     Side,
 }
 
-/// The result of a quick look at a line.
+/// The result of a quick read of a line.
 #[derive(Debug)]
 pub(crate) enum Glance<'a> {
-    /// The line begins with the head of an entry, whose length in bytes follows.
+    /// The line begins with the head of an entry. The number is the length of the head in bytes.
     Entry(Head<'a>, usize),
-    /// It is one record, and no entry.
+    /// The line is a single record that is not an entry.
     Side,
-    /// It has to be read.
+    /// The line has to be read thoroughly.
     Unclear,
 }
 
-/// A record in treering's shape: everything but id, parent and time, which the tree knows.
+/// A record in treering's format: everything except id, parent and time, which the tree has.
 #[derive(Debug, Clone)]
 pub(crate) struct Decoded {
     pub entry: NewEntry,
-    /// Messages after the entry's own, where one record holds several (results of parallel calls).
+    /// Further messages, if one record has several (results of parallel calls).
     pub more: Vec<Vec<u8>>,
 }
 
-/// The parts of an entry that come from the session it is written to.
+/// The fields of an entry that the session adds when it is written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stamp<'a> {
     pub id: &'a str,
     pub parent: Option<&'a str>,
-    /// Unix milliseconds.
+    /// The time in Unix milliseconds.
     pub millis: i64,
-    /// The leaf before this entry: some dialects record which leaf was left.
+    /// The leaf before this entry, which some dialects record.
     pub left: Option<&'a str>,
 }
 
-/// The content of a new session's header.
+/// The fields of a new session's header.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About<'a> {
     pub id: &'a str,
     pub cwd: &'a str,
     pub parent_session: Option<&'a str>,
-    /// Unix milliseconds.
+    /// The time of creation in Unix milliseconds.
     pub created: i64,
 }
 
-/// One agent's way of writing. Records given to a codec are whole JSON objects.
+/// Reads and writes the format of one agent. Records that are passed to a codec are complete JSON
+/// objects.
 pub(crate) trait Codec: Sync + fmt::Debug {
     /// Returns the constant facts about the dialect.
     fn facts(&self) -> &'static Facts;
 
-    /// Returns the head of a line in this dialect's usual shape, and how many bytes it takes. It must
-    /// say what [`classify`](Codec::classify) would, and may refuse any line.
+    /// Returns the head of a line in this dialect's usual form, and the length of the head. The
+    /// result must agree with [`classify`](Codec::classify); `None` is allowed for any line.
     fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
         let _ = line;
         None
     }
 
-    /// Does the same for records that are no entries as well. Never called with a part of a line.
+    /// Reads a line as `quick` does, including records that are not entries. The line must be
+    /// complete.
     fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
         match self.quick(line) {
             Some((head, used)) => Glance::Entry(head, used),
@@ -90,70 +92,70 @@ pub(crate) trait Codec: Sync + fmt::Debug {
     /// Reads the record that identifies the session.
     fn header(&self, record: &[u8]) -> Option<Header>;
 
-    /// Returns facts about a record that only this dialect's linker understands.
+    /// Returns the facts about a record that only this dialect's linker understands.
     fn marks(&self, record: &[u8]) -> Marks {
         let _ = record;
         Marks::default()
     }
 
-    /// Returns whether a record that is no entry says something about the session.
+    /// Returns whether a record that is not an entry has information about the session.
     fn side_matters(&self, record: &[u8]) -> bool {
         let _ = record;
         true
     }
 
-    /// Returns whether a record that has the form of a user message was not said by the user. Texts that an
-    /// agent puts into messages are in [`Facts::asides`].
+    /// Returns whether a record in the form of a user message was not written by the user. Texts
+    /// that an agent puts into messages are in [`Facts::asides`].
     fn is_aside(&self, record: &[u8]) -> bool {
         let _ = record;
         false
     }
 
-    /// Returns what links records that their parents alone do not link.
+    /// Returns a linker, if parents alone do not define the tree.
     fn linker(&self) -> Option<Box<dyn Linker>> {
         None
     }
 
-    /// Returns the entry in treering's shape. Never fails: what it does not understand it copies.
+    /// Returns the entry in treering's format. This never fails: unknown parts are copied.
     fn decode(&self, record: &[u8]) -> Decoded;
 
-    /// Returns metadata of the request behind a record that its entry does not have.
+    /// Returns the metadata of a record's request that its entry does not have.
     fn request_metadata(&self, record: &[u8]) -> RequestMetadata {
         let _ = record;
         RequestMetadata::default()
     }
 
-    /// Returns an entry as this agent would have written it, without a newline. `None` if treering
-    /// never writes this dialect's files.
+    /// Returns an entry in this agent's format, without a newline; `None` if treering cannot write
+    /// this dialect.
     fn encode(&self, entry: &NewEntry, stamp: &Stamp<'_>) -> Option<Vec<u8>> {
         let _ = (entry, stamp);
         None
     }
 
-    /// Returns the first lines of a new session, without the last newline. `None` if treering never
-    /// writes this dialect's files.
+    /// Returns the first lines of a new session, without the last newline; `None` if treering
+    /// cannot write this dialect.
     fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>> {
         let _ = about;
         None
     }
 
-    /// Returns what the agent itself would send to its model, in its own shape; `None` if that is
-    /// the same as treering's own view.
+    /// Returns the context that the agent itself would send to its model, in its own format; `None`
+    /// if that equals treering's context.
     fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>>;
 }
 
 impl Decoded {
-    /// Returns an entry of one message at most.
+    /// Returns an entry with at most one message.
     pub(crate) fn of(entry: NewEntry) -> Self {
         Decoded { entry, more: Vec::new() }
     }
 
-    /// Returns a record whose members mean what they mean in treering.
+    /// Returns the entry of a record whose members have the same names as in treering.
     pub(crate) fn plain(record: &[u8]) -> Self {
         Decoded::without(record, &pi::FACTS.keys)
     }
 
-    /// Returns the same, where the members that place a record have other names.
+    /// Returns the same for a record whose id, parent and time have other names.
     pub(crate) fn without(record: &[u8], keys: &Keys) -> Self {
         const OURS: [&str; 4] = ["type", "id", "parentId", "timestamp"];
         let mut entry = NewEntry::of_type("");

@@ -1,9 +1,9 @@
 //! Detects the dialect of a session from its first records, never from its name.
 //!
-//! Some records settle it (a title slot is omp's, a `payload` is Codex's), unless a header follows that
-//! says otherwise. Others only lean one way: a header like pi's may be omp's, Operator's or Tau's as well,
-//! and then the entries after it are counted, so that a record that strayed in from another agent does not
-//! decide. Damaged lines say nothing. What nothing speaks against is pi's.
+//! Some records decide (a title slot is omp's, a `payload` is Codex's), unless a header follows
+//! that contradicts them. Others are only likely: a header like pi's may be omp's, Operator's or
+//! Tau's as well, and then the entries after it are counted, so that a single record of another
+//! agent does not decide. Damaged lines are ignored. Without any evidence, the dialect is pi's.
 
 use super::operator::is_tau;
 use super::{Dialect, codex, omp};
@@ -12,14 +12,14 @@ use crate::log::{Journal, scan};
 use std::borrow::Cow;
 use std::io;
 
-/// The number of bytes that are read: the second only if the first decides nothing.
+/// The number of bytes that are read; the second number only if the first is not enough.
 const WINDOWS: [usize; 2] = [16 * 1024, 1024 * 1024];
 
 /// The number of records that are read.
 const RECORDS: usize = 64;
 
-/// Returns the dialect of the session in a journal of this length. A journal that holds no session counts
-/// as pi's, and reading it with pi's codec then fails with the reason.
+/// Returns the dialect of the session in a journal of this length. A journal that is not a session
+/// counts as pi's, and reading it with pi's codec then fails with the reason.
 pub(crate) fn detect(journal: &dyn Journal, length: u64) -> io::Result<Dialect> {
     let mut dialect = None;
     for window in WINDOWS {
@@ -45,9 +45,9 @@ pub(crate) fn detect(journal: &dyn Journal, length: u64) -> io::Result<Dialect> 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leaning {
     Nothing,
-    /// A header or entries such as pi writes.
+    /// A header or entries as pi writes them.
     Pi,
-    /// Operator's or Tau's: the first message tells.
+    /// Operator's or Tau's: the first message decides.
     Operator,
 }
 
@@ -70,7 +70,7 @@ fn of_bytes(bytes: &[u8]) -> Option<Dialect> {
         }
         let certain = record.certain(leaning);
         let is_operators = certain.is_none() && record.is_operators(leaning);
-        // A record of another agent may have strayed before the header: the header counts.
+        // If a record of another agent is before the header, the header counts.
         let may_be_stray = is_operators || certain.is_some_and(|dialect| dialect != Dialect::Omp);
         let is_header = |line: &[u8]| line.starts_with(HEADER);
         if may_be_stray && !is_header(line) && records.clone().take(STRAYS).any(is_header) {
@@ -96,21 +96,21 @@ fn of_bytes(bytes: &[u8]) -> Option<Dialect> {
     }
 }
 
-/// The beginning of the header of agents whose sessions have one, as they write it.
+/// The beginning of a header, as agents write it.
 const HEADER: &[u8] = b"{\"type\":\"session\"";
 
-/// Number of records after one of another agent that are searched for a header.
+/// The number of records after one of another agent in which a header is searched.
 const STRAYS: usize = 8;
 
-/// The records after a header or an entry such as pi writes. One record of another agent does not make
-/// the session that agent's: most of them must be.
+/// The records after a header or an entry as pi writes it. One record of another agent does not
+/// decide: most of them must be that agent's.
 #[derive(Debug, Default)]
 struct AfterPi<'a> {
-    /// Entries that pi could have written.
+    /// The number of entries that pi could have written.
     pi: usize,
-    /// Of these, changes of the model in the form that omp does not use.
+    /// The number of model changes among these in a form that omp does not use.
     pi_models: usize,
-    /// Entries that only omp writes.
+    /// The number of entries that only omp writes.
     omp: usize,
     uuid: usize,
     operator: usize,
@@ -165,8 +165,8 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
     })
 }
 
-/// Returns whether a record that follows one of pi's is another, told by its first members: whatever the rest
-/// of it says, it settles nothing. Most records are such, and they may be long.
+/// Returns whether a record that follows one of pi's cannot decide the dialect, according to its
+/// first members. Most records cannot, and they may be long.
 fn is_plain(line: &[u8]) -> bool {
     const TELLING: [&str; 3] = ["session", "session_header", "model_change"];
     let mut members = Members::new(line, 0);
@@ -238,8 +238,8 @@ impl<'a> FirstRecord<'a> {
         self.get(key).is_some_and(|rest| matches!(rest.first(), Some(b'0'..=b'9' | b'-')))
     }
 
-    /// Returns the dialect, if this record settles it. After a header like pi's, or an entry like pi's, only
-    /// what pi itself could never write counts: entries may have any members.
+    /// Returns the dialect, if this record decides it. After a header or an entry like pi's, only
+    /// what pi could never write counts, because entries may have any members.
     fn certain(&self, leaning: Leaning) -> Option<Dialect> {
         let is_header = self.type_is("session");
         if leaning == Leaning::Nothing && !is_header {
@@ -299,8 +299,8 @@ impl<'a> FirstRecord<'a> {
                 ])
     }
 
-    /// Returns whether it is a message with `contents`, as Operator and Tau write them; all others
-    /// write `content`.
+    /// Returns whether the record is a message with `contents`, as Operator and Tau write them; all
+    /// others write `content`.
     fn has_contents(&self) -> bool {
         let message = self.get("message").filter(|_| self.is_message());
         message.is_some_and(|rest| {

@@ -1,21 +1,21 @@
-//! Embeds an entry in treering's shape in the record of another agent, where that record cannot
+//! Embeds an entry in treering's format in the record of another agent, if that record cannot
 //! express it.
 //!
-//! A record written for another agent holds everything in that agent's words. Where that does not
-//! read back as the same entry, the record gets one more member, `treering`, with the entry as it
-//! was. The agent passes over it, and treering reads nothing else.
+//! A record for another agent is written in that agent's format. If it would not be read back as
+//! the same entry, the record gets one more member, `treering`, with the original entry. The agent
+//! ignores this member, and treering reads only it.
 
 use super::python;
 use crate::entry::{Kind, MessageView, NewEntry, Role};
 use crate::json::{self, Members};
 use std::borrow::Cow;
 
-/// Returns the entry that is embedded in a record, if there is one. The member's name counts only as
-/// treering spells it: a quick reader looks for those bytes and must come to the same answer.
+/// Returns the entry that is embedded in a record, if there is one. The member's name must be
+/// spelled without escapes, because quick readers search for these bytes and must agree.
 pub(crate) fn embedded(record: &[u8]) -> Option<NewEntry> {
     memchr::memmem::find(record, b"\"treering\"")?;
     let whole = json::get(record, "treering").filter(|raw| raw.starts_with(b"{"))?;
-    // A header is no entry, wherever it stands.
+    // A header is not an entry.
     let type_name = json::string(json::get(whole, "type")?)?;
     if type_name == "session" {
         return None;
@@ -23,7 +23,7 @@ pub(crate) fn embedded(record: &[u8]) -> Option<NewEntry> {
     Some(entry_of(whole))
 }
 
-/// Returns an entry of these fields (`,"key":value` each), whatever they are.
+/// Returns an entry with any fields (`,"key":value` each).
 pub(crate) fn native(type_name: impl Into<Cow<'static, str>>, fields: Vec<u8>) -> NewEntry {
     let type_name = type_name.into();
     let message = (Kind::of(&type_name) == Kind::Message).then(|| member(&fields, "message"));
@@ -31,7 +31,7 @@ pub(crate) fn native(type_name: impl Into<Cow<'static, str>>, fields: Vec<u8>) -
     NewEntry { fields, role, ..NewEntry::of_type(type_name) }
 }
 
-/// Returns an object as an entry: its type, and its members but the ones the tree supplies.
+/// Returns an object as an entry: its type, and its members except those that the tree has.
 pub(crate) fn entry_of(object: &[u8]) -> NewEntry {
     let mut fields = Vec::with_capacity(object.len());
     let mut type_name = Cow::Borrowed("");
@@ -77,7 +77,7 @@ pub(crate) fn member<'a>(fields: &'a [u8], key: &str) -> Option<&'a [u8]> {
 
 /// Returns the fields of an entry: raw keys and values.
 pub(crate) fn members(fields: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    // The leading comma stands where an object has its brace.
+    // The leading comma is where an object has its brace.
     Members::after_comma(fields).map(|member| (member.key, &fields[member.value]))
 }
 
@@ -95,9 +95,8 @@ pub(crate) fn embed(record: Vec<u8>, entry: &NewEntry) -> Vec<u8> {
     json::with_member(&record, "treering", &native)
 }
 
-/// Returns whether two entries say the same: type and members as JSON values. The order of an
-/// entry's and of its message's members does not count, nor do white space and the way a text is
-/// escaped.
+/// Returns whether two entries are equal: type and members as JSON values. The order of an entry's
+/// and of its message's members does not matter, nor do white space and the escaping of texts.
 pub(crate) fn same(a: &NewEntry, b: &NewEntry) -> bool {
     if a.type_name != b.type_name {
         return false;
@@ -114,7 +113,7 @@ pub(crate) fn same(a: &NewEntry, b: &NewEntry) -> bool {
         })
 }
 
-/// Returns the same for two objects.
+/// Returns whether two objects are equal in the same sense.
 pub(crate) fn same_members(a: &[u8], b: &[u8]) -> bool {
     let (a, b) = (sorted(a), sorted(b));
     a.len() == b.len()
@@ -129,7 +128,7 @@ fn sorted(object: &[u8]) -> Vec<(Cow<'_, [u8]>, &[u8])> {
     found
 }
 
-/// Compares token by token, so nesting costs nothing.
+/// Compares two values token by token, without recursion.
 fn same_value(a: &[u8], b: &[u8]) -> bool {
     let (mut at, mut other) = (0, 0);
     loop {
@@ -147,7 +146,7 @@ fn same_value(a: &[u8], b: &[u8]) -> bool {
     }
 }
 
-/// Returns the string, number, word or mark at `at`; nothing at the end.
+/// Returns the string, number, word or punctuation at `at`; empty at the end.
 fn token(bytes: &[u8], at: usize) -> &[u8] {
     let rest = bytes.get(at..).unwrap_or_default();
     let is_mark = |byte: &u8| b"{}[],:\" \t\r\n".contains(byte);
@@ -162,7 +161,7 @@ fn token(bytes: &[u8], at: usize) -> &[u8] {
 
 fn same_text(a: &[u8], b: &[u8]) -> bool {
     let is_text = a.starts_with(b"\"") && b.starts_with(b"\"");
-    // Not every text can be a `String`; in this form every character has one spelling.
+    // Not every text can be a `String`; in this form every character has only one spelling.
     is_text && python::dumps(a) == python::dumps(b)
 }
 

@@ -1,4 +1,4 @@
-//! Exporting: a whole session written in the form of an agent whose files are never appended to.
+//! Exports a whole session in the format of an agent whose files are never appended to.
 
 use super::embed;
 use crate::entry::{Kind, NewEntry};
@@ -23,35 +23,35 @@ use std::io::Write;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// The target agent sees all of it.
+    /// The target agent sees the whole entry.
     Carried,
-    /// The target agent sees it in another form, or sees less of it.
+    /// The target agent sees the entry in another form, or only a part of it. The text says how.
     Adapted(&'static str),
-    /// It is not in the result.
+    /// The entry is not in the result. The text says why.
     LeftOut(&'static str),
 }
 
-/// An entry to be written, in treering's shape.
+/// An entry to be written, in treering's format.
 pub(crate) struct Item {
-    /// The row it comes from; `None` for further messages of the row before.
+    /// The row that the entry comes from; `None` for further messages of the previous row.
     pub row: Option<Row>,
     pub id: String,
     pub parent: Option<String>,
     pub entry: NewEntry,
-    /// Its time, in Unix milliseconds.
+    /// The time in Unix milliseconds.
     pub millis: i64,
-    /// Whether it hides what is above it, and nothing stands for that.
+    /// Whether the entry removes everything above it from the context, without a summary.
     pub is_reset: bool,
 }
 
 impl Item {
-    /// Returns the id of the row that it comes from.
+    /// Returns the id of the row that the entry comes from.
     pub(crate) fn base(&self) -> &str {
         let extra = self.id.rsplit_once('.').filter(|_| self.row.is_none());
         extra.map_or(&self.id, |(base, _)| base)
     }
 
-    /// Returns its name in reports.
+    /// Returns the name of the entry in reports.
     pub(crate) fn name(&self) -> String {
         name_of(&self.entry)
     }
@@ -79,32 +79,32 @@ pub(crate) trait Source {
     /// Returns the row of the active leaf.
     fn leaf(&self) -> Option<Row>;
 
-    /// Returns the id of the last entry that a row, or the nearest above it, is written as.
+    /// Returns the id of the last entry that a row, or the nearest written row above it, is written
+    /// as.
     fn end(&self, row: Row) -> Option<String>;
 
-    /// Calls `each` for every entry to be written, in the order of the file.
+    /// Calls `each` for every entry to be written, in file order.
     fn each(&self, each: &mut dyn FnMut(Item) -> Result<()>) -> Result<()>;
 
-    /// Returns the messages that context edits on the active path are about, by entry: as a provider
-    /// gets them, or `None` if an edit removed them.
+    /// Returns the messages that context edits on the active path change, by entry: the message for
+    /// a provider, or `None` if an edit removed it.
     fn edited(&self) -> Result<HashMap<String, Option<Vec<u8>>>>;
 
-    /// Returns the messages of the context at a row, as a provider gets them, without that of the row
-    /// itself.
+    /// Returns the messages of the context at a row for a provider, without that of the row itself.
     fn messages_before(&self, row: Row) -> Result<Vec<Vec<u8>>>;
 }
 
-/// Reports the outcome for an entry of this name.
+/// Receives the outcome for an entry of this name.
 pub(crate) type Report<'a> = dyn FnMut(&str, Outcome) + 'a;
 
 /// The records that the entries of a session became.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
-    /// The record that the children of each entry hang on, by the entry's id.
+    /// The record that is the parent of each entry's children, by the entry's id.
     pub tails: HashMap<String, String>,
-    /// The ids of rows that say something and are not in the result.
+    /// The ids of rows with messages that are not in the result.
     pub left_out: HashSet<String>,
 }
 
-/// Writes a session, and returns where its entries are.
+/// Writes a session, and returns the records that its entries became.
 pub(crate) type Export = fn(&dyn Source, &mut dyn Write, &mut Report<'_>) -> Result<Records>;

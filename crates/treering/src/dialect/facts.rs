@@ -1,4 +1,4 @@
-//! The constant facts about a dialect, in one place for each.
+//! The constant facts about each dialect.
 
 use super::aside::Aside;
 use super::detect::FirstRecord;
@@ -16,7 +16,7 @@ use crate::tree::Shape;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// The names of the members that place a record in the tree.
+/// The names of the members for a record's id, parent and time.
 #[derive(Debug)]
 pub(crate) struct Keys {
     pub id: &'static str,
@@ -27,12 +27,11 @@ pub(crate) struct Keys {
 /// The records that hold the id and the project of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeaderPlace {
-    /// In a record of its own, without which a file is no session.
+    /// The header is a record of its own. A file without it is not a session.
     Required,
-    /// In a record of its own that may be missing: then no other record says it, and nothing has to be
-    /// read for its sake.
+    /// The header is a record of its own that may be missing. No other record has its fields then.
     Optional,
-    /// In ordinary records, each of which is asked until one of them says it.
+    /// The fields are in ordinary records, and the first record that has them counts.
     Anywhere,
 }
 
@@ -40,9 +39,10 @@ pub(crate) enum HeaderPlace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JsonStyle {
     Standard,
-    /// As Python's `json.dumps` writes it by default: with spaces, and with `NaN` and `Infinity`.
+    /// JSON as Python's `json.dumps` writes it by default: with spaces, and with `NaN` and
+    /// `Infinity`.
     Python,
-    /// The same without spaces.
+    /// JSON as Python writes it, without spaces.
     CompactPython,
 }
 
@@ -72,12 +72,12 @@ impl JsonStyle {
     }
 }
 
-/// The form of times.
+/// The format of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimeFormat {
-    /// ISO 8601 texts, or numbers of Unix milliseconds.
+    /// Times are ISO 8601 texts, or numbers of Unix milliseconds.
     Iso,
-    /// Unix seconds, as floating-point numbers.
+    /// Times are Unix seconds, as floating-point numbers.
     Seconds,
 }
 
@@ -106,7 +106,7 @@ pub(crate) enum IdLength {
     Twelve,
 }
 
-/// The kinds of entries that stand in the file in treering's own shape.
+/// The kinds of entries that are in the file in treering's own format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NativeKinds {
     All,
@@ -118,14 +118,14 @@ pub(crate) enum NativeKinds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeafParent {
     Target,
-    /// The leaf that was left.
+    /// The parent is the previous leaf.
     PreviousLeaf,
 }
 
 /// The rule for a session's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NameRule {
-    /// The last name that was given counts; an empty one clears it.
+    /// The last name counts; an empty one removes the name.
     LastGiven,
     /// The last name on the path to the leaf counts.
     OnPath,
@@ -133,29 +133,31 @@ pub(crate) enum NameRule {
     NeverCleared,
 }
 
-/// Form of a reset, after which nothing before it is in the context, in a conversion.
+/// The form in which a conversion writes a reset, which removes everything before it from the
+/// context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResetForm {
     /// The dialect has an entry for it.
     Entry,
-    /// As a compaction that keeps nothing.
+    /// A reset is written as a compaction that keeps nothing.
     Compaction,
-    /// As a new root.
+    /// A reset is written as a new root.
     Root,
 }
 
 /// A first line of fixed length that holds the session's name and is overwritten in place.
 #[derive(Debug)]
 pub(crate) struct TitleSlot {
-    /// The length in bytes, newline included.
+    /// The length in bytes, including the newline.
     pub len: usize,
-    /// Returns whether these bytes are a slot, exactly.
+    /// Returns whether these bytes are exactly a slot.
     pub is_slot: fn(&[u8]) -> bool,
-    /// Returns the title in a line; `None` if it is no slot.
+    /// Returns the title in a line; `None` if the line is not a slot.
     pub title: fn(&[u8]) -> Option<String>,
-    /// Returns the slot for a title that a user gave, or for none, at a time.
+    /// Returns the slot for a title that a user set, which may be empty, at a time.
     pub render: fn(&str, &str) -> Vec<u8>,
-    /// Given a slot and its changed form of another length: returns the changed form, refitted.
+    /// Takes a slot and its changed form of another length; returns the changed form with the
+    /// length of a slot.
     pub refitted: fn(&[u8], &[u8]) -> Option<Vec<u8>>,
 }
 
@@ -172,9 +174,10 @@ pub(crate) struct Facts {
     /// Whether header, versions and answers are those of treering's own format.
     pub has_own_header: bool,
     pub header: HeaderPlace,
-    /// The way entries are linked; `None` if the version decides.
+    /// The way in which entries are linked; `None` if the version decides.
     pub shape: Option<Shape>,
-    /// Whether the beginning of a record is enough to judge it by: then long ones need not be read.
+    /// Whether the beginning of a record is enough to classify it, so that long records need not be
+    /// read.
     pub heads_first: bool,
     pub json: JsonStyle,
     pub time: TimeFormat,
@@ -185,56 +188,58 @@ pub(crate) struct Facts {
     pub leaf_parent: LeafParent,
     /// Whether a root has no member for its parent, rather than `null`.
     pub omits_null_parent: bool,
-    /// The types of records that this agent is known to write and treering has no kind for. Others are
-    /// kept all the same, and reported.
+    /// The types of records that this agent is known to write and for which treering has no kind.
+    /// Unknown types are kept as well, and reported.
     pub own_types: &'static [&'static str],
-    /// The same for the roles of messages.
+    /// The roles of messages that this agent is known to write and for which treering has no role.
     pub own_roles: &'static [&'static str],
     pub name_rule: NameRule,
     /// The texts that this agent puts into user messages, in groups.
     pub asides: &'static [&'static [Aside]],
-    /// The heading in this agent's summaries of what the user wants.
+    /// The heading in this agent's summaries above the user's request.
     pub request_heading: Option<&'static str>,
     pub title_slot: Option<&'static TitleSlot>,
     pub reset: ResetForm,
-    /// The dialect that a session of this one is taken for until it has a message.
+    /// The dialect as which a session of this one is detected until it has a message.
     pub reads_as: Option<Dialect>,
-    /// Returns the directories that may hold what is too large for the records of a session file.
+    /// Returns the directories of the blobs of a session file.
     pub blob_directories: Option<fn(&Path) -> Vec<PathBuf>>,
     /// Returns the files of the subagents of a session file.
     pub subagent_files: Option<fn(&Path) -> Vec<PathBuf>>,
-    /// Writes whole sessions in the form of an agent whose files are never appended to.
+    /// Writes whole sessions in the format of an agent whose files are never appended to.
     pub export: Option<Export>,
-    /// Whether a record may stand in the file several times, the last one counting, and some records have
-    /// neither an id nor a time. None of that is worth a finding then.
+    /// Whether the file may have several versions of a record, the last of which counts, and
+    /// records with neither an id nor a time. These are then not reported as findings.
     pub updates_records: bool,
-    /// The way in which the agent keeps sessions in a database.
+    /// The way in which the agent stores sessions in a database.
     pub stored: Option<&'static StoredFormat>,
-    /// The way in which the agent keeps a session in several files.
+    /// The way in which the agent stores a session in several files.
     pub scattered: Option<&'static ScatteredFormat>,
-    /// Returns the project of a session file, where something beside the file names it.
+    /// Returns the project of a session file, if something beside the file names it.
     pub project: Option<fn(&Path) -> Option<String>>,
-    /// Returns whether the first record of a file is this agent's, for dialects that one record settles.
+    /// Returns whether the first record of a file is this agent's, for dialects that one record is
+    /// enough to detect.
     pub recognizes: Option<fn(&FirstRecord<'_>) -> bool>,
-    /// The directories in which the agent keeps sessions.
+    /// The directories in which the agent stores sessions.
     pub places: &'static [AgentPlace],
-    /// The command with which the agent goes on with a session; see [`Dialect::resume_command`].
+    /// The command with which the agent resumes a session; see [`Dialect::resume_command`].
     pub resume: Option<&'static [&'static str]>,
-    /// Returns where the agent finds a new session of a project.
+    /// Returns the path at which the agent finds a new session of a project.
     pub destination: Option<fn(&ProjectPaths<'_>) -> Destination>,
     /// Other names of the agent.
     pub aliases: &'static [&'static str],
     /// Whether the agent reads compressed session files.
     pub reads_archives: bool,
-    /// Whether the agent writes files in which nothing is said, even beside the file of the session that it
-    /// goes on with. Lists leave them out, as the agent's own list does.
+    /// Whether the agent writes files without messages, even beside the file of the session that it
+    /// resumes. Lists leave them out, as the agent's own list does.
     pub leaves_empty_files: bool,
-    /// Whether entries that are neither messages nor settings are notes, no part of the conversation.
+    /// Whether entries that are neither messages nor settings are notes, which are not part of the
+    /// conversation.
     pub has_notes: bool,
 }
 
 impl Facts {
-    /// The facts that most dialects share. Each dialect names what differs.
+    /// The facts that most dialects share. Each dialect states only what differs.
     pub(crate) const DEFAULT: Facts = Facts {
         keys: Keys { id: "id", parent: "parentId", time: "timestamp" },
         version: VERSION,
@@ -276,7 +281,7 @@ impl Facts {
         has_notes: false,
     };
 
-    /// Returns whether entries of a kind stand in the file in treering's own shape.
+    /// Returns whether entries of a kind are in the file in treering's own format.
     pub(crate) fn is_native(&self, kind: Kind) -> bool {
         match self.native {
             NativeKinds::All => true,
@@ -285,12 +290,12 @@ impl Facts {
         }
     }
 
-    /// Returns whether sessions have no header without which they are none.
+    /// Returns whether a file can be a session without a header.
     pub(crate) fn is_headerless(&self) -> bool {
         self.header != HeaderPlace::Required
     }
 
-    /// Returns whether every record continues the one before it.
+    /// Returns whether every record is the child of the one before it.
     pub(crate) fn is_chain(&self) -> bool {
         self.shape == Some(Shape::Chain)
     }
@@ -300,7 +305,7 @@ impl Facts {
         Needle::key(self.keys.parent)
     }
 
-    /// Makes an entry id in this dialect's usual shape.
+    /// Creates an entry id in this dialect's usual form.
     pub(crate) fn make_id(&self, ids: &mut IdMaker, taken: impl Fn(&str) -> bool) -> EntryId {
         match self.ids {
             IdLength::Eight => ids.make(taken),

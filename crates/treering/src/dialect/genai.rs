@@ -1,4 +1,4 @@
-//! Contents of Google's API for models (`{role, parts}`), which several agents store as they are.
+//! Reads contents of Google's model API (`{role, parts}`), which several agents store unchanged.
 
 use super::shape::{
     Object, array, count, get, inside, is_object, literal, members, quote, text_block, tool_result,
@@ -6,10 +6,10 @@ use super::shape::{
 };
 use crate::json;
 
-/// The wire format that signatures in these contents belong to.
+/// The API name of the signatures in these contents.
 pub(super) const API: &str = "google-generative-ai";
 
-/// Returns the parts of a content: a list of parts, one part, or a text.
+/// Returns the parts of some content: a list of parts, one part, or a text.
 pub(super) fn parts(content: Option<&[u8]>) -> Vec<Vec<u8>> {
     match content {
         Some(list) if list.starts_with(b"[") => {
@@ -21,7 +21,7 @@ pub(super) fn parts(content: Option<&[u8]>) -> Vec<Vec<u8>> {
     }
 }
 
-/// Returns an element of a list of parts: a text stands for a part of it.
+/// Returns an element of a list of parts; a text becomes a text part.
 fn as_part(element: &[u8]) -> Vec<u8> {
     match element.starts_with(b"\"") {
         true => Object::new().raw("text", element).close(),
@@ -29,7 +29,8 @@ fn as_part(element: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Returns a part as a block; one that has no counterpart stays as it is. Empty texts say nothing.
+/// Returns a part as a block; a part without a counterpart is not changed. Returns `None` for an
+/// empty text.
 pub(super) fn block(part: &[u8]) -> Option<Vec<u8>> {
     let keys = ["text", "thought", "thoughtSignature", "functionCall", "inlineData"];
     let [text, thought, signature, call, data] = members(part, keys);
@@ -71,7 +72,7 @@ fn tool_call(call: &[u8], signature: Option<&[u8]>) -> Vec<u8> {
         .close()
 }
 
-/// Returns the id that ties a result to its call: the tool's name where there is none.
+/// Returns the id that links a result to its call, or the tool's name if there is none.
 fn call_id(id: Option<&[u8]>, name: Option<&[u8]>) -> Vec<u8> {
     let is_id = |id: &&[u8]| id.starts_with(b"\"") && *id != b"\"\"";
     quote(inside(id.filter(is_id).or(name)))
@@ -90,8 +91,8 @@ pub(super) fn is_response(part: &[u8]) -> bool {
     get(part, "functionResponse").is_some_and(is_object)
 }
 
-/// Returns the messages of a user's content: each result of a call, with the parts after it that are not
-/// text, then whatever else was said. `failed` names a call whose result is an error.
+/// Returns the messages of a user content: each result of a call with the non-text parts after it,
+/// then the other parts. `failed` is the id of a call whose result is an error.
 pub(super) fn user_messages(
     parts: &[Vec<u8>],
     failed: Option<&[u8]>,
@@ -124,8 +125,8 @@ pub(super) fn response(part: &[u8], failed: Option<&[u8]>, millis: Option<i64>) 
     tool_result(&call, &quote(inside(name)), &content, is_error, millis)
 }
 
-/// Returns the tokens of an answer: input, output, read from a cache, written to one. Thoughts are counted
-/// beside the candidates by Google and among them by others; the total tells.
+/// Returns the tokens of an answer: input, output, read from a cache, written to a cache. Google
+/// counts thoughts separately from the candidates, others include them; the total shows which.
 pub(super) fn tokens(metadata: &[u8]) -> [u64; 4] {
     let keys = [
         "promptTokenCount",
@@ -155,7 +156,7 @@ pub(super) fn tokens_of(
     [prompt.saturating_sub(cached).saturating_add(tool), output, cached.min(prompt), 0]
 }
 
-/// Returns the messages of a list of contents. Answers say no model and count no tokens.
+/// Returns the messages of a list of contents. The answers name no model and have no token counts.
 pub(super) fn history(contents: &[&[u8]], millis: Option<i64>) -> Vec<Vec<u8>> {
     let messages = contents.iter().flat_map(|content| {
         let [role, list] = members(content, ["role", "parts"]);
@@ -177,7 +178,8 @@ pub(super) fn history(contents: &[&[u8]], millis: Option<i64>) -> Vec<Vec<u8>> {
     messages.collect()
 }
 
-/// Returns the texts of a content, joined, as the inside of a literal; empty if it has another part.
+/// Returns the texts of some content, joined, in the escaped form of a literal; empty if it has a
+/// part that is not text.
 pub(super) fn plain_text(content: &[u8]) -> Vec<u8> {
     let parts = parts(get(content, "parts"));
     let texts: Option<Vec<&[u8]>> = parts.iter().map(|part| literal(part, "text")).collect();

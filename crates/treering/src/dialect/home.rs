@@ -1,12 +1,13 @@
-//! The places of an agent's sessions, and the command that starts it with one: data and pure functions.
+//! The directories of an agent's sessions, and the command that resumes one: data and pure
+//! functions.
 //!
-//! This library reads no environment, so a place says which variable moves it, and the caller says what the
-//! variable is set to.
+//! This library reads no environment, so a directory only names the variable that moves it, and the
+//! caller supplies the variable's value.
 
 use super::Dialect;
 use std::path::{Path, PathBuf};
 
-/// A directory in which an agent keeps sessions.
+/// A directory in which an agent stores sessions.
 ///
 /// ```
 /// use treering::Dialect;
@@ -20,11 +21,11 @@ use std::path::{Path, PathBuf};
 pub struct AgentPlace {
     /// The agent's own directory.
     pub base: BaseDir,
-    /// The path of the sessions below it.
+    /// The path of the sessions below the base directory.
     pub below: &'static str,
-    /// Levels of directories below that path that may hold sessions.
+    /// The number of levels of directories below that path that may hold sessions.
     pub depth: usize,
-    /// Whether every directory in `profiles` of the base is a further base.
+    /// Whether every directory in `profiles` of the base directory is another base directory.
     pub has_profiles: bool,
     /// The names of session files there.
     pub names: SessionNames,
@@ -42,17 +43,17 @@ pub struct AgentPlace {
 pub struct SessionNames {
     /// The beginning of every name.
     pub start: &'static str,
-    /// The endings that names may have, besides `.zst` after them.
+    /// The endings that names may have, optionally followed by `.zst`.
     pub ends: &'static [&'static str],
-    /// The endings of names that are no sessions' all the same.
+    /// The endings of names that are excluded, because such files are not sessions.
     pub except: &'static [&'static str],
 }
 
 impl SessionNames {
-    /// Every name that ends with `.jsonl`.
+    /// Accepts every name that ends with `.jsonl`.
     pub const ANY: SessionNames = SessionNames { start: "", ends: &[".jsonl"], except: &[] };
 
-    /// Returns whether a file of this name is a session, packed or not.
+    /// Returns whether a file of this name is a session, compressed or not.
     pub fn has(&self, name: &[u8]) -> bool {
         let name = name.strip_suffix(b".zst").unwrap_or(name);
         let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end.as_bytes()));
@@ -66,21 +67,23 @@ impl SessionNames {
 pub enum BaseDir {
     /// This path below the home directory.
     Home(&'static str),
-    /// The second path below the directory that the variable names; nowhere if it is not set.
+    /// The second path below the directory that the variable names; no directory if it is not set.
     Variable(&'static str, &'static str),
-    /// The same, and the third path below the home directory if the variable is not set.
+    /// The second path below the directory that the variable names; the third path below the home
+    /// directory if it is not set.
     VariableOrHome(&'static str, &'static str, &'static str),
-    /// The path below the home directory that the variable names; the second one if it is not set.
+    /// The path below the home directory that the variable names; the second path below it if it is
+    /// not set.
     VariableInHome(&'static str, &'static str),
 }
 
 impl AgentPlace {
-    /// Returns a place in which any `.jsonl` file is a session.
+    /// Creates a place in which every `.jsonl` file is a session.
     pub(crate) const fn new(base: BaseDir, below: &'static str, depth: usize) -> Self {
         AgentPlace { base, below, depth, has_profiles: false, names: SessionNames::ANY }
     }
 
-    /// Makes every directory in `profiles` of the base a further base.
+    /// Makes every directory in `profiles` of the base directory another base directory.
     pub(crate) const fn with_profiles(self) -> Self {
         AgentPlace { has_profiles: true, ..self }
     }
@@ -91,7 +94,7 @@ impl AgentPlace {
     }
 }
 
-/// The place in which an agent finds a session of a project.
+/// The path at which an agent finds a session of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Destination {
@@ -108,7 +111,7 @@ pub enum Destination {
 pub struct ProjectPaths<'a> {
     /// The first of the agent's directories.
     pub root: &'a Path,
-    /// The project.
+    /// The project directory.
     pub cwd: &'a Path,
     /// The home directory.
     pub home: Option<&'a Path>,
@@ -117,13 +120,13 @@ pub struct ProjectPaths<'a> {
 }
 
 impl Dialect {
-    /// Returns the directories in which its agent keeps sessions.
+    /// Returns the directories in which the agent stores sessions.
     pub fn places(self) -> &'static [AgentPlace] {
         self.facts().places
     }
 
-    /// Returns the words of the command with which its agent goes on with a session; `None` if no such
-    /// command is known. It is run in the session's project.
+    /// Returns the words of the command with which the agent resumes a session; `None` if no such
+    /// command is known. The command is run in the session's project.
     ///
     /// `{path}` stands for the session's file, `{name}` for its name without `.jsonl`, `{id}` for the
     /// session's id.
@@ -136,7 +139,8 @@ impl Dialect {
         self.facts().resume
     }
 
-    /// Returns where its agent finds a new session of a project; `None` if that is not known.
+    /// Returns the path at which the agent finds a new session of a project; `None` if it is not
+    /// known.
     ///
     /// ```
     /// use std::path::Path;
@@ -151,7 +155,7 @@ impl Dialect {
         self.facts().destination.map(|destination| destination(paths))
     }
 
-    /// Returns other names that people call its agent.
+    /// Returns other names of the agent.
     pub fn aliases(self) -> &'static [&'static str] {
         self.facts().aliases
     }
@@ -171,13 +175,13 @@ impl Dialect {
         self.facts().subagents_of(path)
     }
 
-    /// Returns whether its agent reads session files that are compressed.
+    /// Returns whether the agent reads compressed session files.
     pub fn reads_archives(self) -> bool {
         self.facts().reads_archives
     }
 
-    /// Returns whether entries that are neither messages nor settings are notes of its agent about hooks and
-    /// tools, which are no part of the conversation.
+    /// Returns whether entries that are neither messages nor settings are notes of the agent about
+    /// hooks and tools, which are not part of the conversation.
     pub fn has_notes(self) -> bool {
         self.facts().has_notes
     }
@@ -194,7 +198,8 @@ pub(super) fn jsonl_files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns a path as the name of a directory, in which everything but letters and digits is a dash.
+/// Returns a path as the name of a directory, in which all characters except letters and digits are
+/// dashes.
 pub(super) fn dashed(path: &Path) -> String {
     let replaced = |character: char| match character.is_ascii_alphanumeric() {
         true => character,

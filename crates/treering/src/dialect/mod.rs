@@ -1,11 +1,12 @@
-//! Dialects: how each agent writes a session, and how that becomes treering's own shape.
+//! Dialects: the formats in which agents write sessions, and their conversion to treering's own
+//! format.
 //!
-//! A dialect is a `Codec` and its `Facts`, one file or folder each; a new agent is one new file and one
-//! line in `Dialect::codec`. A codec answers questions about one record at a time: what is it
-//! (`Codec::classify`), what is it in treering's shape (`Codec::decode`), how would this agent
-//! have written an entry (`Codec::encode`); and what would this agent itself make of a path
-//! (`Codec::agent_context`). Everything that is constant is in its `Facts`. No other module names an
-//! agent.
+//! A dialect is a `Codec` and its `Facts`, one file or folder each; a new agent is one new file and
+//! one line in `Dialect::codec`. A codec handles one record at a time: it classifies a record
+//! (`Codec::classify`), converts it to treering's format (`Codec::decode`), and writes an entry in
+//! the agent's format (`Codec::encode`). It also builds the context that the agent itself would
+//! send (`Codec::agent_context`). Everything that is constant is in its `Facts`. No other module
+//! names an agent.
 
 mod adapt;
 pub(crate) mod agent;
@@ -101,18 +102,19 @@ impl Dialect {
     }
 }
 
-/// Returns the changed form of a line of fixed length, refitted to that length; `None` for other lines.
+/// Returns the changed form of a line of fixed length, fitted to that length; `None` for other
+/// lines.
 pub(crate) fn refitted(before: &[u8], after: &[u8]) -> Option<Vec<u8>> {
     let slots = Dialect::ALL.into_iter().filter_map(|dialect| dialect.facts().title_slot);
     slots.into_iter().find_map(|slot| (slot.refitted)(before, after))
 }
 
-/// Returns the id of a header that is a node: made from the session's, so that it is always the same.
+/// Returns the id of a header that is a node, which is derived from the session's id.
 pub(crate) fn node_id(session: &str) -> String {
     crate::id::derived(session, 0, |_| false).to_string()
 }
 
-/// Returns a UUID made from a text: looks like any random one, and is always the same.
+/// Returns a UUID that is derived from a text.
 pub(crate) fn uuid_of(id: &str) -> String {
     let hash = |seed: u64| {
         let mut hash = fnv1a(seed, id.bytes());

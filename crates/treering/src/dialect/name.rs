@@ -1,5 +1,5 @@
-//! The registry of the dialects: one line each. Lower layers may name a dialect, in errors and reports,
-//! without knowing anything about it.
+//! The registry of dialects. Lower layers may name a dialect, in errors and reports, without
+//! knowing anything about it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -39,13 +39,13 @@ macro_rules! names {
         }
 
         impl Dialect {
-            /// All of them.
+            /// All dialects.
             pub const ALL: [Dialect; [$($name),+].len()] = [$(Dialect::$variant),+];
 
-            /// The names of all of them, in the same order.
+            /// The names of all dialects, in the same order.
             pub const NAMES: [&'static str; [$($name),+].len()] = [$($name),+];
 
-            /// Returns its name in commands and reports.
+            /// Returns the name of the dialect in commands and reports.
             ///
             /// ```
             /// assert_eq!(treering::Dialect::ClaudeCode.name(), "claude-code");
@@ -78,7 +78,7 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// A name that is no dialect's.
+/// The error for a name that is not the name of a dialect.
 ///
 /// ```
 /// use treering::Dialect;

@@ -1,5 +1,5 @@
-//! pi, whose version 3 is treering's own format. Versions 1 and 2 are brought up to it entry by
-//! entry, by [`super::versions`].
+//! The dialect of pi, whose version 3 is treering's own format. Entries of versions 1 and 2 are
+//! upgraded by [`super::versions`].
 
 use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, NativeKinds};

@@ -1,12 +1,12 @@
-//! JSON the way Python writes it, and Python's idea of time.
+//! JSON as Python writes it, and times as Python agents write them.
 //!
-//! Agents in Python write their sessions with `json.dumps`: a blank after every comma and colon, and
-//! nothing outside ASCII. [`dumps`] gives any JSON that form. It never looks at what a value means,
-//! so numbers keep their digits and half a surrogate pair stays half a pair. Because every character
-//! has exactly one spelling in it, it is also how two values are compared.
+//! Agents in Python write their sessions with `json.dumps`: a blank after every comma and colon,
+//! and nothing outside ASCII. [`dumps`] converts any JSON to that form. It does not interpret
+//! values, so numbers keep their digits and half a surrogate pair stays half a pair. Because every
+//! character has exactly one spelling in this form, it is also used to compare two values.
 //!
-//! Time is Unix seconds as a float. Files that people or other programs touched hold it as a string
-//! of digits or an ISO time as well; [`millis`] reads all of them.
+//! A time is Unix seconds as a float. In files that were edited by users or other programs, it may
+//! also be a string of digits or an ISO time; [`millis`] reads all of them.
 
 use crate::json;
 use memchr::memmem;
@@ -17,8 +17,8 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 
 /// Returns the value `json` in the form of Python's `json.dumps`.
 ///
-/// Bytes that are not UTF-8 become what Python's own `surrogateescape` makes of them: a Python
-/// program could not open a file that holds them.
+/// Bytes that are not UTF-8 are escaped like Python's `surrogateescape`, because a Python program
+/// could not open a file that contains them.
 pub(crate) fn dumps(json: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len() + json.len() / 8);
     let mut at = 0;
@@ -38,7 +38,7 @@ pub(crate) fn dumps(json: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Writes the string whose inside starts at `at`; returns the position after its closing quote.
+/// Writes the string whose inside begins at `at`, and returns the position after its closing quote.
 fn string(out: &mut Vec<u8>, json: &[u8], mut at: usize) -> usize {
     let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
     out.push(b'"');
@@ -60,8 +60,7 @@ fn string(out: &mut Vec<u8>, json: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// Writes the escape at the start of `bytes` as Python would have written what it means; returns how
-/// long it was.
+/// Writes the escape at the start of `bytes` in Python's form, and returns its length.
 fn escape(out: &mut Vec<u8>, bytes: &[u8]) -> usize {
     let unit = match bytes.get(1) {
         Some(b'b') => 0x08,
@@ -82,7 +81,7 @@ fn escape(out: &mut Vec<u8>, bytes: &[u8]) -> usize {
     2
 }
 
-/// Writes the character at the start of `bytes`, which is no plain ASCII; returns how long it was.
+/// Writes the character at the start of `bytes`, which is not plain ASCII, and returns its length.
 fn character(out: &mut Vec<u8>, bytes: &[u8]) -> usize {
     let length = match bytes.first() {
         Some(0xC2..=0xDF) => 2,
@@ -125,8 +124,7 @@ fn write_unit(out: &mut Vec<u8>, unit: u16) {
 /// The numbers that Python's `json` writes and reads, and JSON does not have.
 const NOT_FINITE: [&[u8]; 3] = [b"-Infinity", b"Infinity", b"NaN"];
 
-/// Returns a record of Python's as JSON: with `null`, as JavaScript writes them, in the place of numbers
-/// that are not finite.
+/// Returns a record of Python as JSON: numbers that are not finite become `null`, as in JavaScript.
 pub(crate) fn standard(record: &[u8]) -> Cow<'_, [u8]> {
     let (mut out, mut copied) = (Vec::new(), 0);
     for place in not_finite(record) {
@@ -141,8 +139,8 @@ pub(crate) fn standard(record: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Returns the same with everything at its place, for readers that look for places: each such number
-/// becomes an empty object, which is no id, no time and no text.
+/// Returns the same with all other bytes at the same offsets: each number that is not finite
+/// becomes an empty object, which is neither an id nor a time nor a text.
 pub(crate) fn masked(record: &[u8]) -> Cow<'_, [u8]> {
     let places = not_finite(record);
     if places.is_empty() {
@@ -156,7 +154,7 @@ pub(crate) fn masked(record: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(masked)
 }
 
-/// Returns the places of numbers that are not finite, outside of texts.
+/// Returns the ranges of numbers that are not finite, outside of strings.
 fn not_finite(record: &[u8]) -> Vec<Range<usize>> {
     let mut places = Vec::new();
     if memmem::find(record, b"NaN").is_none() && memmem::find(record, b"Infinity").is_none() {
@@ -186,15 +184,15 @@ fn not_finite(record: &[u8]) -> Vec<Range<usize>> {
     places
 }
 
-/// Unix milliseconds as Python prints the float of seconds.
+/// Returns Unix milliseconds as Python prints the float of seconds.
 pub(crate) fn seconds(millis: i64) -> Vec<u8> {
-    // Rust and Python both print the shortest digits that mean the same float, and neither uses an
-    // exponent for any number of seconds that milliseconds can hold.
+    // Rust and Python both print the shortest digits that represent the same float, and neither
+    // uses an exponent for any number of seconds that milliseconds can hold.
     format!("{:?}", millis as f64 / 1000.0).into_bytes()
 }
 
-/// Unix milliseconds of a time: a JSON number of seconds, or a string that holds one or an ISO time.
-/// A time without a zone is taken as UTC.
+/// Returns the Unix milliseconds of a time: a JSON number of seconds, or a string with one or with
+/// an ISO time. A time without a zone is in UTC.
 pub(crate) fn millis(literal: &[u8]) -> Option<i64> {
     let Some(text) = json::string(literal) else {
         return from_seconds(std::str::from_utf8(literal).ok()?);
@@ -211,7 +209,7 @@ pub(crate) fn millis(literal: &[u8]) -> Option<i64> {
 
 fn from_seconds(text: &str) -> Option<i64> {
     let millis = text.parse::<f64>().ok()? * 1000.0;
-    // Also false for what Python writes as `NaN` and `Infinity`, and for `1e400`.
+    // This is also false for `NaN` and `Infinity`, which Python writes, and for `1e400`.
     (millis.abs() < 8.64e15).then(|| millis.round() as i64)
 }
 

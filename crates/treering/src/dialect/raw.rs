@@ -1,8 +1,8 @@
-//! Records that a caller brings in the shape of an agent's own, to be written as they are.
+//! Records that a caller supplies in the agent's own format, to be written unchanged.
 //!
-//! The session adds only the members that place a record (id, parent, time) and that it does not have.
-//! The line is read again before it is written: it must be one entry, at its place. A message that says its
-//! place, in the shape that its agent gives all messages, is read once.
+//! The session adds only the id, the parent and the time, if the record does not have them. The
+//! line is read again before it is written: it must be one entry with this id and parent. A message
+//! in the agent's usual format that has all three is read only once.
 
 use super::split::{What, split};
 use super::{Codec, Dialect, Glance};
@@ -13,12 +13,12 @@ use crate::id::EntryId;
 use crate::json::{self, with_head_member};
 use memchr::memmem;
 
-/// Returns the entry that a record of a dialect is.
+/// Returns the entry for a record of a dialect.
 ///
 /// # Errors
 ///
-/// Fails with [`Error::InvalidEntry`] if the record is not one whole entry, or if a member that places
-/// it is none that can.
+/// Fails with [`Error::InvalidEntry`] if the record is not one complete entry, or if its id, parent
+/// or time is invalid.
 pub(crate) fn entry(dialect: Dialect, record: &[u8]) -> Result<NewEntry> {
     let (codec, facts) = (dialect.codec(), dialect.facts());
     if !facts.is_writable {
@@ -28,7 +28,8 @@ pub(crate) fn entry(dialect: Dialect, record: &[u8]) -> Result<NewEntry> {
         return Ok(entry);
     }
     let mut record = record.trim_ascii().to_vec();
-    // A raw line break outside a string is white space in JSON, and the end of a record here.
+    // Outside a string, a raw line break is white space in JSON, but it would end the record in a
+    // session file.
     for byte in record.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')) {
         *byte = b' ';
     }
@@ -65,8 +66,8 @@ pub(crate) fn entry(dialect: Dialect, record: &[u8]) -> Result<NewEntry> {
     Ok(entry)
 }
 
-/// Returns the entry of a whole message in the usual shape of its dialect, which says its id, parent and time;
-/// `None` for everything else.
+/// Returns the entry of a complete message in the usual format of its dialect, with an id, a parent
+/// and a time; `None` for everything else.
 ///
 /// The head is what every later reader of the line finds: see [`split`](super::split).
 fn usual(dialect: Dialect, record: &[u8]) -> Option<NewEntry> {
@@ -91,11 +92,11 @@ fn usual(dialect: Dialect, record: &[u8]) -> Option<NewEntry> {
     Some(entry)
 }
 
-/// Returns the line of a record at its place: with the members that it lacks, without a newline.
+/// Returns the line of a record with the missing id, parent and time added, without a newline.
 ///
 /// # Errors
 ///
-/// Fails with [`Error::InvalidEntry`] if the line does not read as this entry at this place.
+/// Fails with [`Error::InvalidEntry`] if the line is not read as this entry with this parent.
 pub(crate) fn placed(
     dialect: Dialect,
     record: &[u8],
@@ -115,11 +116,11 @@ pub(crate) fn placed(
             Some(parent) => json::string(stated).is_some_and(|stated| stated == parent.as_str()),
             None => stated == b"null",
         });
-    // A record that says where it is was checked by [`entry`], and is written as it is.
+    // A record with an id, a parent and a time was checked by [`entry`], and is written unchanged.
     if is_whole {
         return Ok(line);
     }
-    // The last one is put next to the type.
+    // The member that is added last is next to the type.
     if stated_time.is_none() {
         line = with_head_member(&line, keys.time, &facts.time.literal(millis));
     }
@@ -145,7 +146,7 @@ pub(crate) fn placed(
     Ok(line)
 }
 
-/// Returns the head of a line that is one whole entry and nothing else.
+/// Returns the head of a line that is exactly one complete entry.
 fn only_entry<'a>(line: &'a [u8], codec: &dyn Codec) -> Result<Head<'a>, &'static str> {
     let (mut found, mut count) = (None, 0);
     split(line, codec, |segment| {

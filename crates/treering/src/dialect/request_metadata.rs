@@ -1,18 +1,18 @@
-//! Metadata of the request behind a record that treering's shape has no place for: how the
-//! provider names the response, and whether the agent knew what it cost. Entries always have a cost,
-//! because other agents add costs up without checking; a zero may mean that the cost is unknown.
+//! Metadata of a record's request that treering's format cannot hold: the id of the response, and
+//! whether the cost is known. Entries always have a cost, because other agents add costs up without
+//! checking whether they exist; a zero may mean that the cost is unknown.
 
-/// A request, as a record knows it.
+/// The metadata of a request, as a record states it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RequestMetadata {
-    /// The name of the response. Records that share it are parts of it, or copies.
+    /// The id of the response. Records that share it are pieces or copies of the same response.
     pub response: Option<Vec<u8>>,
     pub price: Price,
     /// The part of the tokens written to a cache that the cache keeps for an hour.
     pub hour_cache_write: u64,
-    /// Whether the request ran in a mode that is faster and has a price of its own.
+    /// Whether the request ran in a faster mode with a price of its own.
     pub is_fast: bool,
-    /// The counts of an answer, where the record states them in a way that needs no decoding.
+    /// The counts of an answer, if the record states them in a form that needs no decoding.
     pub answer: Option<AnswerCounts>,
 }
 
@@ -23,23 +23,24 @@ impl RequestMetadata {
     }
 }
 
-/// The tokens and the model of an answer, as its record states them. They are those of the decoded entry.
+/// The tokens and the model of an answer, as its record states them. They equal those of the
+/// decoded entry.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AnswerCounts {
-    /// Input, output, read from a cache, written to a cache.
+    /// Tokens: input, output, read from a cache, written to a cache.
     pub tokens: [u64; 4],
     /// The model, as `provider/model`.
     pub model: Option<String>,
 }
 
-/// The field that holds the cost of a request.
+/// The source of a request's cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) enum Price {
-    /// In the entry, if anywhere.
+    /// The cost is in the entry, if it is known.
     #[default]
     InEntry,
-    /// Only in the record.
+    /// The cost is only in the record.
     Dollars(f64),
-    /// Nowhere, whatever the entry says.
+    /// The cost is unknown, whatever the entry states.
     Unsaid,
 }

@@ -1,14 +1,13 @@
-//! Reading the members of other agents' records, and building messages in treering's shape. Values go from one
-//! to the other as the JSON they are.
+//! Reads the members of other agents' records, and builds messages in treering's format. Values are
+//! copied as raw JSON.
 
 use super::{Class, Glance};
 use crate::entry::head::{self, Head, Marks};
 use crate::json::{self, Members, ObjectEnd};
 use std::borrow::Cow;
 
-/// Returns the values of some members of an object, in one pass that ends when all are found: the
-/// first one where a key is repeated. Whether those values are JSON all
-/// through was, or will be, found out by others.
+/// Returns the values of some members of an object, in one pass that ends when all are found. If a
+/// key is repeated, the first value counts. The values are not checked to be valid JSON.
 pub(crate) fn members<'a, const N: usize>(
     object: &'a [u8],
     keys: [&str; N],
@@ -46,7 +45,7 @@ pub(crate) fn literal<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
     get(object, key).filter(|value| value.starts_with(b"\""))
 }
 
-/// Returns the inside of a string literal; nothing if there is none.
+/// Returns the inside of a string literal; empty if there is none.
 pub(crate) fn inside(literal: Option<&[u8]>) -> &[u8] {
     literal.and_then(json::inside).unwrap_or_default()
 }
@@ -55,7 +54,7 @@ pub(crate) fn is_object(value: &[u8]) -> bool {
     value.starts_with(b"{")
 }
 
-/// An object under construction. Values go in as the JSON they are.
+/// A JSON object under construction. Values are added as raw JSON.
 pub(crate) struct Object(Vec<u8>);
 
 impl Object {
@@ -89,7 +88,7 @@ impl Object {
         self.0
     }
 
-    /// Returns the object without its end, for a member that is too large to be copied.
+    /// Returns the object without its closing brace, for a member that is too large to be copied.
     pub(crate) fn into_open(self) -> Vec<u8> {
         self.0
     }
@@ -113,8 +112,9 @@ pub(crate) fn array<T: AsRef<[u8]>>(values: &[T]) -> Vec<u8> {
     out
 }
 
-/// Returns the values of some members of a line that is one whole object and nothing else: the last one where
-/// a key is repeated. `None` for other lines. The grammar of the values is checked when they are read.
+/// Returns the values of some members of a line that is exactly one complete object. If a key is
+/// repeated, the last value counts. Returns `None` for other lines. The grammar of the values is
+/// checked when they are read.
 pub(crate) fn whole_line<'a, const N: usize>(
     line: &'a [u8],
     keys: [&str; N],
@@ -134,7 +134,8 @@ pub(crate) fn whole_line<'a, const N: usize>(
     }
 }
 
-/// Returns the quick look at a line whose class is known, from the literals of its id, parent and time.
+/// Returns the result of a quick read of a line whose class is known, from the literals of its id,
+/// parent and time.
 pub(crate) fn glance<'a>(
     line: &[u8],
     class: Class,
@@ -161,20 +162,20 @@ pub(crate) fn text_block(literal: &[u8]) -> Vec<u8> {
     Object::new().text("type", "text").raw("text", literal).close()
 }
 
-/// An answer of a model, in treering's terms.
+/// An answer of a model, with the fields of treering's format.
 #[derive(Debug)]
 pub(crate) struct Answer<'a> {
-    /// Blocks, as JSON.
+    /// The blocks of the answer, as JSON.
     pub content: &'a [Vec<u8>],
-    /// The wire format that its signatures belong to.
+    /// The API name of its signatures.
     pub api: &'a str,
     /// The provider, as JSON.
     pub provider: &'a [u8],
     /// The model, as JSON.
     pub model: &'a [u8],
-    /// Tokens: input, output, read from a cache, written to one.
+    /// Tokens: input, output, read from a cache, written to a cache.
     pub tokens: [u64; 4],
-    /// The reason why it ended; derived from the content if `None`.
+    /// The reason why the answer ended; derived from the content if `None`.
     pub stop: Option<&'a str>,
     pub millis: Option<i64>,
 }
@@ -218,7 +219,7 @@ pub(crate) fn user(content: &[Vec<u8>], millis: Option<i64>) -> Vec<u8> {
         .close()
 }
 
-/// Returns the result of a call: the call's id and the tool's name are JSON.
+/// Returns the result of a call. The call's id and the tool's name are JSON.
 pub(crate) fn tool_result(
     call: &[u8],
     name: &[u8],

@@ -1,13 +1,14 @@
 //! Splits a line into the records on it, reading all of it.
 //!
-//! A codec's `quick` reads the head of a line in the usual shape. Everything it does not recognize —
-//! other key orders, escapes in ids, repeated keys, two entries glued together — is left to [`split`].
+//! A codec's `quick` reads the head of a line in the usual form. Lines that it does not recognize —
+//! other key orders, escapes in ids, repeated keys, two entries on one line — are left to
+//! [`split`].
 //!
-//! Both must say the same about the same bytes. They do, because of one observation: another entry
-//! glued to a line, or a second parent in it, brings another `"parentId"` key (whatever the dialect
-//! calls it), and the quotes around it cannot occur inside a JSON string. So a line in which that key
-//! occurs once is safe to judge by its head, however broken the rest may be; the rest is checked when it
-//! is read.
+//! Both must agree about the same bytes. They do, because of one observation: another entry on the
+//! same line, or a second parent in it, has another `"parentId"` key (or the dialect's name for
+//! it), and the quotes around it cannot occur inside a JSON string. A line in which that key occurs
+//! once can therefore be classified by its head, even if the rest is damaged; the rest is checked
+//! when it is read.
 
 use super::{Class, Codec};
 use crate::entry::Kind;
@@ -26,30 +27,30 @@ pub(crate) struct Segment<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum What<'a> {
     Header,
-    /// A header that is a node of the tree as well.
+    /// A header that is also a node of the tree.
     HeaderNode(Head<'a>),
     Entry(Head<'a>),
-    /// About the session, but no part of its tree.
+    /// A record about the session that is not part of its tree.
     Side,
-    /// Not a whole object, but its head can be read: it keeps its place in the tree.
+    /// An incomplete object whose head can be read: the entry keeps its position in the tree.
     DamagedEntry(Head<'a>),
     Damaged,
 }
 
-/// Splits a line into what is on it, reading all of it. A blank line has no segment.
+/// Splits a line into its records, reading all of it. A blank line has no segment.
 pub(crate) fn split<'a>(line: &'a [u8], codec: &dyn Codec, mut each: impl FnMut(Segment<'a>)) {
     let first = json::skip_space(line, 0);
     let mut at = first;
     while at < line.len() {
         let (what, stop) = match object(line, at, codec) {
-            // After the first, only what names itself and its parent is an entry.
+            // After the first record, only an object with an id and a parent is an entry.
             (What::Entry(head), end)
                 if at > first && !is_complete(&line[at..end], &head, codec) =>
             {
                 (What::Damaged, glued(line, end, codec).unwrap_or(line.len()))
             }
             (What::Damaged | What::DamagedEntry(_), _) => {
-                // The bytes after a fragment are not part of it: its head is read without them.
+                // The bytes after a fragment are not part of it, so its head is read without them.
                 let stop = glued(line, at + 1, codec).unwrap_or(line.len());
                 (object(&line[..stop], at, codec).0, stop)
             }
@@ -60,7 +61,7 @@ pub(crate) fn split<'a>(line: &'a [u8], codec: &dyn Codec, mut each: impl FnMut(
     }
 }
 
-/// Returns the object at `at`: what it is, and where it ends, or how far it could be read.
+/// Returns the class of the object at `at`, and its end, or how far it could be read.
 fn object<'a>(line: &'a [u8], at: usize, codec: &dyn Codec) -> (What<'a>, usize) {
     let facts = codec.facts();
     let keys = &facts.keys;
@@ -84,7 +85,8 @@ fn object<'a>(line: &'a [u8], at: usize, codec: &dyn Codec) -> (What<'a>, usize)
         ObjectEnd::Open => return (What::Damaged, line.len()),
     };
     let type_name = kind.and_then(json::string);
-    // A message's role may be readable even if the message is not whole: give all there is.
+    // A message's role may be readable even if the message is incomplete, so all bytes are passed
+    // on.
     let record = if is_closed { &line[at..end] } else { &line[at..] };
     let class = codec.classify(type_name.as_deref().unwrap_or_default(), record);
     let (kind, role) = match class {
@@ -108,11 +110,12 @@ fn object<'a>(line: &'a [u8], at: usize, codec: &dyn Codec) -> (What<'a>, usize)
     (what, end)
 }
 
-/// Returns where, after a torn fragment, a run of complete entries begins that reaches the line's end.
+/// Returns the position after a torn fragment at which complete entries begin that reach the end of
+/// the line.
 fn glued(line: &[u8], from: usize, codec: &dyn Codec) -> Option<usize> {
     let parent_key = format!("\"{}\"", codec.facts().keys.parent);
     let last_key = memmem::rfind(line, parent_key.as_bytes())?;
-    // Work is bounded: hostile lines may hold a million openings that each fail late.
+    // The work is bounded: hostile lines may have a million opening braces that each fail late.
     let mut budget = line.len().saturating_mul(8);
     let mut at = from;
     while at < last_key {
@@ -135,9 +138,9 @@ fn glued(line: &[u8], from: usize, codec: &dyn Codec) -> Option<usize> {
 
 enum Run {
     ToTheEnd,
-    /// A whole object, but not an entry: a piece of the fragment.
+    /// A complete object that is not an entry: a piece of the fragment.
     OtherObject(usize),
-    /// Not JSON; how far it was read.
+    /// The bytes are not JSON; they were read up to this position.
     Broken(usize),
 }
 
@@ -158,7 +161,7 @@ fn run_of_entries(line: &[u8], start: usize, codec: &dyn Codec) -> Run {
     Run::ToTheEnd
 }
 
-/// Returns whether an object found in the middle of a line is an entry: it names its type, itself and its
+/// Returns whether an object in the middle of a line is an entry: it has a type, an id and a
 /// parent.
 fn is_complete(object: &[u8], head: &Head<'_>, codec: &dyn Codec) -> bool {
     head.id.is_some()

@@ -1,11 +1,12 @@
 //! Sessions in databases, and sessions in several files.
 //!
-//! A database holds many sessions. Each has a path of its own, `DATABASE#ID`, that stands wherever the path of a
-//! session file does. To be read it is written out as lines, one record a message, in a form that its dialect
-//! decides on; from there on it is a log like any other. The lines are in a file without a name, and are
-//! written again when the database has changed.
+//! A database holds many sessions. Each has a path of its own, `DATABASE#ID`, that can be used like
+//! the path of a session file. To be read, a session is written as lines, one record for each
+//! message, in a form that its dialect defines; it is then read like any other log. The lines are
+//! in a file without a name, and are written again when the database has changed.
 //!
-//! A session in several files has the path of the file that describes it, and is written out in the same way.
+//! A session in several files has the path of the file that describes it, and is written as lines
+//! in the same way.
 
 use super::Dialect;
 use super::home::SessionNames;
@@ -18,7 +19,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// The way in which an agent keeps sessions in a database.
+/// The way in which an agent stores sessions in a database.
 #[derive(Debug)]
 pub(crate) struct StoredFormat {
     /// The names of its databases.
@@ -27,32 +28,32 @@ pub(crate) struct StoredFormat {
     pub recognizes: fn(&Database) -> bool,
     /// Returns all sessions.
     pub sessions: fn(&Database) -> io::Result<Vec<StoredRow>>,
-    /// Writes the lines of a session. Returns whether there is one.
+    /// Writes the lines of a session. Returns whether the session exists.
     pub write: fn(&Database, &str, &mut dyn Write) -> io::Result<bool>,
 }
 
-/// The way in which an agent keeps a session in several files.
+/// The way in which an agent stores a session in several files.
 #[derive(Debug)]
 pub(crate) struct ScatteredFormat {
-    /// Returns whether a file is the one that describes a session, by its path alone.
+    /// Returns whether a file describes a session, according to its path.
     pub is_session: fn(&Path) -> bool,
-    /// Returns the files and directories that tell whether the session has changed.
+    /// Returns the files and directories that show whether the session has changed.
     pub watched: fn(&Path) -> Vec<PathBuf>,
     /// Writes the lines of a session.
     pub write: fn(&Path, &mut dyn Write) -> io::Result<()>,
 }
 
-/// A session in a database, as the database tells without reading its messages.
+/// A session in a database, with the facts that are known without reading its messages.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StoredRow {
     pub id: String,
-    /// The number of its messages.
+    /// The number of messages.
     pub messages: u64,
-    /// When it was changed, in Unix milliseconds.
+    /// The time of the last change, in Unix milliseconds.
     pub modified: i64,
-    /// A hash of what changes with the session.
+    /// A hash that changes when the session changes.
     pub fingerprint: u64,
-    /// Whether it is one of a subagent, which is a part of another session.
+    /// Whether this is the session of a subagent, which is a part of another session.
     pub is_part: bool,
 }
 
@@ -60,17 +61,17 @@ pub(crate) struct StoredRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoredSession {
-    /// The path that stands for it: that of the database, `#`, and its id.
+    /// The path of the session: that of the database, `#`, and the id.
     pub path: PathBuf,
-    /// The number of its messages.
+    /// The number of messages.
     pub messages: u64,
-    /// When it was changed, in Unix milliseconds.
+    /// The time of the last change, in Unix milliseconds.
     pub modified: i64,
-    /// A hash of what changes with the session.
+    /// A hash that changes when the session changes.
     pub fingerprint: u64,
 }
 
-/// Returns whether databases of agents have such names.
+/// Returns whether this is the name of an agent's database.
 ///
 /// ```
 /// assert!(treering::dialect::is_database_name(b"opencode.db"));
@@ -81,8 +82,9 @@ pub fn is_database_name(name: &[u8]) -> bool {
     formats.into_iter().any(|format| format.names.has(name))
 }
 
-/// Returns whether a path stands for a session that is not the lines of a file: one in a database, whose path is that
-/// of a file, `#` and an id, and no file's itself; or one in several files.
+/// Returns whether a path names a session that is not a single file of lines: a session in a
+/// database, whose path is that of a file, `#` and an id, and does not exist itself; or a session
+/// in several files.
 ///
 /// ```
 /// # use std::path::Path;
@@ -92,19 +94,19 @@ pub fn is_stored(path: &Path) -> bool {
     split(path).is_some() || scattered(path).is_some()
 }
 
-/// Returns the way in which a session is kept that has several files, of which `path` describes it.
+/// Returns the format of a session in several files that `path` describes.
 fn scattered(path: &Path) -> Option<&'static ScatteredFormat> {
-    // Nearly every session is in a file with another name.
+    // Nearly all sessions are in files with another extension.
     path.extension().filter(|extension| *extension == "json")?;
     let formats = Dialect::ALL.into_iter().filter_map(|dialect| dialect.facts().scattered);
     formats.into_iter().find(|format| (format.is_session)(path)).filter(|_| path.is_file())
 }
 
-/// Returns the sessions in a database; `None` if it is none of an agent's.
+/// Returns the sessions in a database; `None` if it is not a database of an agent.
 ///
 /// # Errors
 ///
-/// Fails if the file cannot be read or is no sound database.
+/// Fails if the file cannot be read or is not a valid database.
 ///
 /// ```
 /// assert!(treering::dialect::stored_sessions("nowhere.db".as_ref()).is_err());
@@ -120,7 +122,7 @@ pub fn stored_sessions(database: &Path) -> Result<Option<Vec<StoredSession>>> {
     Ok(rows.map(|rows| rows.into_iter().filter(|row| !row.is_part).map(of).collect()))
 }
 
-/// Returns the ids of all sessions in a database, those of subagents included.
+/// Returns the ids of all sessions in a database, including those of subagents.
 pub(crate) fn stored_ids(database: &Path) -> Result<Vec<String>> {
     Ok(rows(database)?.unwrap_or_default().into_iter().map(|row| row.id).collect())
 }
@@ -170,7 +172,7 @@ pub(crate) fn open(path: &Path) -> Result<FileJournal> {
     }
 }
 
-/// Fails for a file that is a whole database, with what to do instead.
+/// Fails for a file that is a whole database, with advice on what to do instead.
 fn check_no_database(journal: &FileJournal, path: &Path) -> Result<()> {
     if path.extension().is_none_or(|extension| extension != "db") {
         return Ok(());
@@ -192,7 +194,7 @@ fn joined(database: &Path, id: &str) -> PathBuf {
     path.into()
 }
 
-/// Returns the database and the id that a path stands for.
+/// Returns the database and the id that a path names.
 fn split(path: &Path) -> Option<(PathBuf, String)> {
     let name = path.file_name()?.to_str()?;
     let (file, id) = name.rsplit_once('#')?;
@@ -201,7 +203,8 @@ fn split(path: &Path) -> Option<(PathBuf, String)> {
     is_one.then(|| (database, unescaped(id)))
 }
 
-/// Returns an id as it can stand in the name of a file. Ids of agents are letters, digits and `_` already.
+/// Returns an id in a form that can be part of a file name. The ids of agents have only letters,
+/// digits and `_` already.
 fn escaped(id: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     if id.bytes().all(is_plain) {
@@ -238,15 +241,15 @@ pub(super) fn mixed(fingerprint: u64, bytes: &[u8]) -> u64 {
     crate::id::fnv1a(fingerprint, bytes.iter().copied())
 }
 
-/// Returns JSON that a database holds as text, fit to stand in a line: text that is no JSON object becomes
-/// one that has it as a text.
+/// Returns JSON that a database stores as text, on one line. Text that is not a JSON object becomes
+/// an object with that text.
 pub(super) fn object_in_line(text: &str) -> Vec<u8> {
     use super::shape::Object;
     let bytes = text.trim().as_bytes();
     let is_object = bytes.starts_with(b"{")
         && crate::json::skip_value(bytes, 0).is_some_and(|end| end == bytes.len());
     match is_object {
-        // Between the values of an object a newline is a space.
+        // A newline between the values of an object can be replaced by a space.
         true => bytes.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte }).collect(),
         false => Object::new().text("damaged", text).close(),
     }

@@ -1,5 +1,5 @@
-//! Tau, Operator's successor: the same records with another order of a message's members, and
-//! another idea of what a compaction keeps.
+//! The dialect of Tau, Operator's successor: the same records with another order of a message's
+//! members, and another rule for what a compaction keeps.
 
 use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, NameRule};
@@ -11,13 +11,13 @@ use crate::entry::head::Head;
 use crate::error::Result;
 use crate::header::Header;
 
-/// Tau's way of writing.
+/// The dialect of Tau.
 #[derive(Debug)]
 pub(crate) struct Tau;
 
 static FACTS: Facts = Facts {
     name_rule: NameRule::NeverCleared,
-    // Only a message tells the two apart.
+    // Only a message distinguishes the two.
     reads_as: Some(Dialect::Operator),
     places: &[AgentPlace::new(BaseDir::Home(".tau"), "sessions", 1)],
     resume: Some(&["tau", "--resume", "{id}"]),

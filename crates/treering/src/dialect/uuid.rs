@@ -1,10 +1,11 @@
-//! The design with `uuid` and `parentUuid`, in which the header is the root of the tree.
+//! A format with `uuid` and `parentUuid`, in which the header is the root of the tree.
 //!
-//! `{"type":"session","version":2,"uuid":…,"parentUuid":null,"id":…,"cwd":…}` is a node that carries
+//! `{"type":"session","version":2,"uuid":…,"parentUuid":null,"id":…,"cwd":…}` is a node that has
 //! both its own `uuid` and the session's `id`. Entries are pi's under other names:
-//! `firstKeptEntryUuid`, `targetUuid`, `fromUuid`; `stack_summary` is a branch summary. The last entry
-//! is the leaf; a `leaf` entry of treering hangs on its target, so that a reader which does not know
-//! it goes on from there all the same. Version 1 of the design is linear and the same as pi's.
+//! `firstKeptEntryUuid`, `targetUuid`, `fromUuid`; `stack_summary` is a branch summary. The last
+//! entry is the leaf; the parent of a `leaf` entry is its target, so that a reader that does not
+//! know such entries still continues from there. Version 1 of the format is linear and the same as
+//! pi's.
 
 use super::agent::{AgentContext, PathRecords};
 use super::{About, Class, Codec, Decoded, Facts, Keys, Stamp, embed, pi};
@@ -27,10 +28,10 @@ static FACTS: Facts = Facts {
 
 const KEYS: Keys = Keys { id: "uuid", parent: "parentUuid", time: "timestamp" };
 
-/// The version of the design that is a tree.
+/// The version of the format that is a tree.
 const VERSION: u64 = 2;
 
-/// Members that are called differently: here, and in treering.
+/// Members with different names: here, and in treering.
 const NAMES: [(&str, &str); 3] = [
     ("firstKeptEntryUuid", "firstKeptEntryId"),
     ("targetUuid", "targetId"),
@@ -61,7 +62,7 @@ impl Codec for Uuid {
     }
 
     fn decode(&self, record: &[u8]) -> Decoded {
-        // An entry is never anything else than its record says.
+        // An embedded entry must have the kind that its record states.
         let type_name = json::get(record, "type").and_then(json::string);
         let is_it = |entry: &NewEntry| Some(&*entry.type_name) == type_name.as_deref();
         if let Some(entry) = embed::embedded(record).filter(is_it) {
@@ -89,7 +90,7 @@ impl Codec for Uuid {
         }
         line.extend_from_slice(b",\"timestamp\":");
         json::write_string(&mut line, &crate::time::format(stamp.millis));
-        // A member of the caller's own may have a name that means something else here.
+        // A member that a caller added may have a name with another meaning here.
         let is_taken = |key: &[u8]| {
             let taken = NAMES.iter().map(|(here, _)| *here).chain([KEYS.id, KEYS.parent]);
             taken.into_iter().any(|name| json::key_is(key, name))
@@ -131,7 +132,7 @@ impl Codec for Uuid {
     }
 }
 
-/// Fields with some of their keys replaced.
+/// Returns fields with some of their keys replaced.
 fn renamed(fields: &[u8], name: impl Fn(&[u8]) -> Option<&'static str>) -> Vec<u8> {
     let object = [b"{", fields.get(1..).unwrap_or_default(), b"}"].concat();
     let mut out = Vec::with_capacity(fields.len());

@@ -1,13 +1,13 @@
-//! Entries of versions 1 and 2 of the format, as version 3 has them.
+//! Converts entries of versions 1 and 2 of the format to version 3.
 //!
-//! An entry changes only where the newer version demands it.
+//! An entry changes only where the newer version requires it.
 
 use crate::entry::{Kind, Role};
 use crate::json::{self, Members, with_head_member};
 use crate::tree::{NONE, Node, Row, Shape, Tree};
 use std::borrow::Cow;
 
-/// Returns an entry of an older version as the current one has it.
+/// Converts an entry of an older version to the current one.
 pub(crate) fn upgraded<'a>(
     tree: &Tree,
     row: Row,
@@ -44,7 +44,7 @@ pub(crate) fn upgraded<'a>(
     entry
 }
 
-/// Version 1 counted entries, the header being 0.
+/// Names the first kept entry by its id. Version 1 used a number, counting the header as 0.
 fn first_kept_by_id<'a>(tree: &Tree, entry: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
     let mut members = Members::new(&entry, json::skip_space(&entry, 0));
     let Some(member) = members.find(|member| json::key_is(member.key, "firstKeptEntryIndex"))
@@ -60,8 +60,9 @@ fn first_kept_by_id<'a>(tree: &Tree, entry: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
     Cow::Owned([&entry[..member.whole.start], &renamed, &entry[member.whole.end..]].concat())
 }
 
-/// Returns how many entries stay in the context of a `stack_pop`, with which agents went back before
-/// there were branches: those up to the one it names, the header being 0. `None` for other entries.
+/// Returns how many entries stay in the context of a `stack_pop`, with which agents went back
+/// before there were branches: those up to the one it names, counting the header as 0. Returns
+/// `None` for other entries.
 pub(crate) fn popped_to(entry: &[u8]) -> Option<usize> {
     if json::get(entry, "type")? != b"\"stack_pop\"" {
         return None;
@@ -70,7 +71,7 @@ pub(crate) fn popped_to(entry: &[u8]) -> Option<usize> {
     (index >= 0.0).then_some(index as usize)
 }
 
-/// Version 2 called the role `hookMessage`.
+/// Renames the role `hookMessage` of version 2.
 fn hook_to_custom(entry: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     let Some(message) = json::get(&entry, "message") else { return entry };
     match json::get(message, "role") {

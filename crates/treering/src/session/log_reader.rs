@@ -1,4 +1,4 @@
-//! Entries in the order of the log, with their positions: what a follower of a session reads.
+//! Reads entries in the order of the log, with their positions, for followers of a session.
 
 use crate::entry::Entry;
 use crate::error::{Error, Result};
@@ -13,8 +13,8 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A position in a log, after an entry: where its line ends, and the number of the entry on its line, if
-/// the line holds several.
+/// A position in a log, after an entry: the end of the entry's line, and the number of the entry on
+/// the line, if the line has several.
 ///
 /// As text it is `OFFSET` or `OFFSET.NUMBER`.
 ///
@@ -28,9 +28,9 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LogPosition {
-    /// The offset after the line, newline included.
+    /// The offset after the line, including its newline.
     pub offset: u64,
-    /// The number of the entry on the line, from 1; `None` for all of the line.
+    /// The number of the entry on the line, counted from 1; `None` for the whole line.
     pub number: Option<u32>,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for LogPosition {
     }
 }
 
-/// A text that is no position in a log.
+/// A text that is not a position in a log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no position in a log: OFFSET or OFFSET.NUMBER")]
 pub struct InvalidLogPosition(String);
@@ -94,26 +94,27 @@ impl FromStr for LogPosition {
 pub struct LoggedEntry {
     /// The position after the entry.
     pub position: LogPosition,
-    /// The entry. An entry whose id a later line takes over is as it stands in its line.
+    /// The entry. If a later line has the same id, this is still the entry of its own line.
     pub entry: Entry,
 }
 
-/// Some entries of a log.
+/// Entries of a log, returned by a `LogReader`.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LoggedEntries {
     /// The entries, in the order of the log.
     pub entries: Vec<LoggedEntry>,
-    /// The offset up to which lines were read. Reading goes on there.
+    /// The offset up to which lines were read, and from which the next read continues.
     pub end: u64,
     /// The length of the log when it was read.
     pub length: u64,
 }
 
-/// Reads the entries of a log in their order, from any position on, as often as the log has grown.
+/// Reads the entries of a log in order, from any position on, and can be called again when the log
+/// has grown.
 ///
 /// A log in treering's own format is read from the position on, whatever its size. Entries of other
-/// dialects may depend on what stands before them, so that all of the log is read once.
+/// dialects may depend on earlier lines, so the whole log is read once.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -144,7 +145,7 @@ enum ReaderState {
     New,
     /// The header of a log whose lines can be read without those before them.
     Header(Box<Loaded>),
-    /// All of the log, as far as it was read.
+    /// The whole log, as far as it was read.
     Whole(Box<Loaded>),
 }
 
@@ -154,14 +155,15 @@ impl LogReader {
         LogReader { journal, state: ReaderState::New }
     }
 
-    /// Returns the entries after a position: about as many as `max_bytes` of the log hold, and all of a
-    /// line. A last line that is not complete yet is left for later.
+    /// Returns the entries after a position: about as many as are in `max_bytes` of the log, and
+    /// always whole lines. An incomplete last line is left for a later call.
     ///
     /// # Errors
     ///
-    /// [`Error::Storage`] if the log cannot be read, [`Error::NotASession`] if it holds no session.
+    /// Fails with [`Error::Storage`] if the log cannot be read, and with [`Error::NotASession`] if
+    /// it is not the log of a session.
     pub fn after(&mut self, position: LogPosition, max_bytes: u64) -> Result<LoggedEntries> {
-        // A journal may hide bytes that were appended since its length was asked for last.
+        // A journal may hide bytes that were appended since its length was requested last.
         let length = self.journal.len().map_err(Error::Storage)?;
         let lines = Lines::read(&self.journal, position, max_bytes).map_err(Error::Storage)?;
         if lines.bytes.is_empty() {
@@ -172,7 +174,7 @@ impl LogReader {
         let (lines, tree) = (&overlay.lines, view.tree());
         let mut bodies = Bodies::default();
         let mut entries: Vec<LoggedEntry> = Vec::new();
-        // The entries of the line that is read: where they begin in the list, and where it ends.
+        // The index of the first entry of the current line, and the end of the line.
         let (mut first, mut line_end) = (0, 0);
         let rows = Row::range(tree.row_from(lines.start)..tree.next_row());
         for row in rows.take_while(|row| tree.node(*row).offset < lines.end()) {
@@ -190,7 +192,7 @@ impl LogReader {
         Ok(LoggedEntries { entries, end: lines.end(), length: length.max(lines.end()) })
     }
 
-    /// Returns a snapshot with the rows of some lines, at least.
+    /// Returns a snapshot with at least the rows of some lines.
     fn view(&mut self, overlay: &Arc<Overlay>) -> Result<Snapshot> {
         let failed = |error: LoadError| error.at(Some(Path::new("(journal)")));
         let journal = || Arc::clone(overlay) as Arc<dyn Journal>;
@@ -204,7 +206,7 @@ impl LogReader {
         if let ReaderState::Header(header) = &self.state {
             let (start, end) = (overlay.lines.start, overlay.lines.end());
             let part = Loaded::clone(header).read_suffix(&**overlay, start, end).map_err(failed)?;
-            // An id that is derived from the number of its line needs the lines before it.
+            // An id that is derived from its line number needs the lines before it.
             if !part.tree.nodes().any(|node| node.has(Node::DERIVED)) {
                 return Ok(Snapshot::new(&part, journal(), true));
             }
@@ -233,20 +235,20 @@ fn number(line: &mut [LoggedEntry]) {
     }
 }
 
-/// Whole lines of a log.
+/// Complete lines of a log.
 #[derive(Debug)]
 struct Lines {
     start: u64,
     bytes: Vec<u8>,
 }
 
-/// The step in which a log is read backwards.
+/// The number of bytes in which a log is read backwards.
 const STEP: u64 = 16 * 1024;
 
 impl Lines {
-    /// Reads the lines that hold something after `position`.
+    /// Reads the lines with entries after `position`.
     fn read(journal: &Arc<dyn Journal>, position: LogPosition, max_bytes: u64) -> io::Result<Self> {
-        // Of a line with several entries, the ones before are read again.
+        // The earlier entries of a line with several entries are read again.
         let inside = match position.number {
             Some(_) => position.offset.saturating_sub(1),
             None => position.offset,
@@ -264,7 +266,7 @@ impl Lines {
                 return Ok(Lines { start, bytes });
             }
             if (got as u64) < want {
-                // The only line is not complete.
+                // The only line is incomplete.
                 bytes.clear();
                 start = start.min(inside);
                 return Ok(Lines { start, bytes });
@@ -277,7 +279,7 @@ impl Lines {
         self.start + self.bytes.len() as u64
     }
 
-    /// Returns the end of the line that the byte before `offset` is in.
+    /// Returns the end of the line that contains the byte before `offset`.
     fn end_of_line(&self, offset: u64) -> u64 {
         let from = usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX);
         let rest = self.bytes.get(from..).unwrap_or_default();
@@ -286,11 +288,11 @@ impl Lines {
     }
 }
 
-/// Returns the start of the line that the byte at `offset` is in.
+/// Returns the start of the line that contains the byte at `offset`.
 fn line_start(journal: &dyn Journal, offset: u64) -> io::Result<u64> {
     let mut end = offset;
     let mut bytes = Vec::new();
-    // Nearly always the byte before is a newline.
+    // The byte before is nearly always a newline.
     let mut step = 1;
     while end > 0 {
         let start = end.saturating_sub(step);
@@ -304,7 +306,7 @@ fn line_start(journal: &dyn Journal, offset: u64) -> io::Result<u64> {
     Ok(0)
 }
 
-/// A journal of which some lines were read already. Nothing is appended to it.
+/// A journal of which some lines are in memory. Nothing can be appended to it.
 #[derive(Debug)]
 struct Overlay {
     lines: Lines,

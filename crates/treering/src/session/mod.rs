@@ -1,7 +1,7 @@
-//! A session: the public verbs. Append, branch, label, fork, read.
+//! Sessions: the public operations to append, branch, label, fork and read.
 //!
-//! A session may be used from many threads. Its lock is held while a line is written, not while it
-//! becomes durable.
+//! A session may be used from many threads. Its lock is held while a line is written, but not while
+//! it becomes durable.
 
 mod append;
 mod batch;
@@ -71,7 +71,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 ///
 /// # Limitations
 ///
-/// A session keeps its own leaf: what other processes append does not move it. Use
+/// A session has its own leaf, which appends of other processes do not move. Use
 /// [`refresh`](Session::refresh) and [`follow`](Session::follow) for that.
 pub struct Session {
     state: Mutex<State>,
@@ -129,12 +129,12 @@ impl Session {
         self.state().entry_at(position)
     }
 
-    /// Ids that no entry has.
+    /// Returns ids that no entry has.
     pub(crate) fn fresh_ids(&self, count: usize) -> Vec<EntryId> {
         self.state().fresh_ids(count)
     }
 
-    /// A snapshot, and the row of the header if that is a node.
+    /// Returns a snapshot, and the row of the header if it is a node of the tree.
     pub(crate) fn view_and_header(&self) -> (Snapshot, Option<Row>) {
         let state = self.state();
         (state.view(), state.loaded.header_row())
@@ -143,12 +143,12 @@ impl Session {
 
 /// About the session.
 impl Session {
-    /// Returns the session's id, as its file has it.
+    /// Returns the session's id, as in its file.
     pub fn id(&self) -> SessionId {
         self.state().header().id.clone()
     }
 
-    /// The session's header.
+    /// Returns the session's header.
     pub fn header(&self) -> Header {
         self.state().header().clone()
     }
@@ -158,34 +158,35 @@ impl Session {
         self.state().loaded.dialect
     }
 
-    /// The project the session belongs to.
+    /// Returns the project directory that the session belongs to.
     pub fn cwd(&self) -> String {
         self.header().cwd
     }
 
-    /// The session's file, or the one it will have; `None` for sessions in memory.
+    /// Returns the session's file, or the file that it will have; `None` for sessions in memory.
     pub fn path(&self) -> Option<PathBuf> {
         self.state().path().map(Path::to_owned)
     }
 
-    /// Whether entries can be appended: not to files of a newer version, and not to those of agents
+    /// Fails if entries cannot be appended: the file has a newer version, or belongs to an agent
     /// whose files treering only reads.
     pub fn check_writable(&self) -> Result<()> {
         self.state().check_writable()
     }
 
-    /// Whether the session's file exists: false until its first message, and for sessions in memory.
+    /// Returns whether the session's file exists: false until its first message, and for sessions
+    /// in memory.
     pub fn is_written(&self) -> bool {
         matches!(self.state().backing, Backing::File { .. })
     }
 
-    /// The session's name.
+    /// Returns the session's name, if it has one.
     pub fn name(&self) -> Option<String> {
         self.tree().name().map(str::to_owned)
     }
 
-    /// Returns the findings of reading the file, by line. Bodies were not read: see
-    /// [`all_findings`](Session::all_findings).
+    /// Returns the findings made while reading the file, by line. The bodies of entries were not
+    /// checked: see [`all_findings`](Session::all_findings).
     pub fn findings(&self) -> Result<Vec<Finding>> {
         let state = self.state();
         state.loaded.findings(&*state.journal, Vec::new()).map_err(Error::Storage)
@@ -194,41 +195,42 @@ impl Session {
 
 /// Reading.
 impl Session {
-    /// The tree as it is now. A snapshot: later appends do not change it.
+    /// Returns a snapshot of the tree, which later appends do not change.
     pub fn tree(&self) -> Arc<Tree> {
         Arc::clone(&self.state().loaded.tree)
     }
 
-    /// Returns the entry that the next append continues; `None` before the first entry.
+    /// Returns the entry that the next append continues; `None` if that is before the first entry.
     pub fn leaf(&self) -> Option<EntryId> {
         self.state().leaf.clone()
     }
 
-    /// Returns the entry that a person means by `text`: the one with this id, or the only one whose id
-    /// begins with it. All other calls take ids as they are.
+    /// Returns the entry that a user means by `text`: the one with this id, or the only one whose
+    /// id begins with it. All other methods take complete ids.
     pub fn resolve(&self, text: &str) -> Resolved {
         self.tree().resolve(text)
     }
 
-    /// Returns an entry. Images that stand outside the file are references in it, see
+    /// Returns an entry. Images that are stored outside the file are references in it: see
     /// [`Reader::with_images`].
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownEntry`] if there is no entry of exactly this id.
+    /// Fails with [`Error::UnknownEntry`] if there is no entry with exactly this id.
     pub fn entry(&self, id: impl AsRef<str>) -> Result<Entry> {
         let view = self.view();
         let row = view.tree().find_row(id.as_ref())?;
         view.entry(row)
     }
 
-    /// Reads entries of the session as it is now, one after the other: faster than
-    /// [`entry`](Session::entry) for many.
+    /// Returns a reader of the entries in the session's current state, which is faster than
+    /// [`entry`](Session::entry) for many entries.
     pub fn reader(&self) -> Reader {
         Reader::new(self.view())
     }
 
-    /// Returns the entries from the root to a position, each read when it is asked for.
+    /// Returns the entries from the root to a position as an iterator, which reads each of them on
+    /// demand.
     ///
     /// ```
     /// use treering::{Message, Position, Session};
@@ -245,15 +247,15 @@ impl Session {
         Ok(Entries::new(view, rows))
     }
 
-    /// Returns every entry in file order, each read when it is asked for.
+    /// Returns all entries in file order as an iterator, which reads each of them on demand.
     pub fn entries(&self) -> Entries {
         let view = self.view();
         let rows: Vec<Row> = view.tree().live().collect();
         Entries::new(view, rows)
     }
 
-    /// Returns the entries after one, in file order, each read when it is asked for: for lists that are
-    /// shown a page at a time.
+    /// Returns the entries after one, in file order, as an iterator, which reads each of them on
+    /// demand: for lists that are shown in pages.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -266,7 +268,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownEntry`] if there is no entry of exactly this id.
+    /// Fails with [`Error::UnknownEntry`] if there is no entry with exactly this id.
     pub fn entries_after(&self, id: impl AsRef<str>) -> Result<Entries> {
         let view = self.view();
         let after = view.tree().find_row(id.as_ref())?;
@@ -279,8 +281,8 @@ impl Session {
         self.state().loaded.seen
     }
 
-    /// The entries, in file order, whose record passes `wanted`, which gets what it is, who speaks in
-    /// it, and its bytes as they stand in the file. No other entry is decoded.
+    /// Returns the entries, in file order, for which `wanted` returns true. `wanted` gets the type,
+    /// the role and the record's bytes as in the file. No other entry is decoded.
     ///
     /// ```
     /// use treering::{Message, Role, Session};
@@ -298,7 +300,7 @@ impl Session {
         self.view().entries_where(wanted)
     }
 
-    /// Returns the context at the leaf: what the model sees. The same as
+    /// Returns the context at the leaf, which is what the model sees. Equals
     /// [`context_at`](Session::context_at) with [`Position::Leaf`].
     pub fn context(&self) -> Result<Context> {
         self.context_at(Position::Leaf)
@@ -309,13 +311,15 @@ impl Session {
         Context::collect(self.projection_at(position)?)
     }
 
-    /// Returns what the agent that wrote the session would itself send to its model at the leaf, in
-    /// its own shape. `None` if that is the same as [`context`](Session::context), as for pi.
+    /// Returns the context that the agent that wrote the session would send to its model at the
+    /// leaf, in the agent's own format. Returns `None` if that equals
+    /// [`context`](Session::context), as for pi.
     pub fn agent_context(&self) -> Result<Option<AgentContext>> {
         self.agent_context_at(Position::Leaf)
     }
 
-    /// As [`agent_context`](Session::agent_context), at a position.
+    /// Returns the agent's own context at a position, as [`agent_context`](Session::agent_context)
+    /// does at the leaf.
     ///
     /// ```
     /// use treering::session::NewSession;
@@ -337,7 +341,7 @@ impl Session {
         Ok(context)
     }
 
-    /// Returns the context at the leaf, message by message: for contexts too large to hold.
+    /// Returns the context at the leaf, message by message, for contexts too large for memory.
     pub fn projection(&self) -> Result<Projection> {
         self.projection_at(Position::Leaf)
     }
@@ -351,7 +355,8 @@ impl Session {
 
 /// Reading whole entries of a context.
 impl Session {
-    /// Returns the entries that a context is made of, for programs that make the messages themselves.
+    /// Returns the entries that a context is made of, for programs that build the messages
+    /// themselves.
     ///
     /// ```
     /// use treering::{Message, Position, Session};
@@ -364,7 +369,7 @@ impl Session {
     /// ```
     pub fn context_entries_at(&self, position: impl Into<Position>) -> Result<ContextEntries> {
         let (view, row) = self.view_at(&position.into())?;
-        // Only a part of a log can be incomplete.
+        // Only a view of a part of a log can be incomplete.
         let incomplete = || Error::Storage(std::io::ErrorKind::UnexpectedEof.into());
         ContextEntries::read(&view, row)?.ok_or_else(incomplete)
     }
@@ -372,28 +377,30 @@ impl Session {
 
 /// Other writers.
 impl Session {
-    /// Returns whether other processes may have appended something: [`refresh`](Session::refresh) then takes it
-    /// in. Sessions on a server are told of changes and answer without a request; for others it is always true.
+    /// Returns whether other processes may have appended entries, which
+    /// [`refresh`](Session::refresh) reads. Sessions on a server are notified of changes and answer
+    /// without a request; for others this is always true.
     pub fn has_news(&self) -> bool {
         let journal = Arc::clone(&self.state().journal);
         journal.has_news()
     }
 
-    /// Takes in what other processes appended. The leaf stays where it is.
+    /// Reads the entries that other processes appended, and returns their ids. The leaf does not
+    /// move.
     pub fn refresh(&self) -> Result<Vec<EntryId>> {
         let foreign = self.state().refresh()?;
         self.listeners.tell(Writer::Other, foreign.clone());
         Ok(foreign)
     }
 
-    /// Moves this session's leaf to where the file's is.
+    /// Moves this session's leaf to the active leaf of the file.
     pub fn follow(&self) -> Result<Option<EntryId>> {
         let mut state = self.state();
         state.leaf = state.file_leaf()?;
         Ok(state.leaf.clone())
     }
 
-    /// Writes a session whose file was deleted to its path again, all of it.
+    /// Writes the whole session to its path again, after its file was deleted.
     pub fn recreate(&self) -> Result<()> {
         self.state().recreate()
     }

@@ -1,4 +1,4 @@
-//! The options of sessions.
+//! Options for creating and opening sessions.
 
 use crate::dialect::facts::HeaderPlace;
 use crate::dialect::{About, Dialect};
@@ -10,22 +10,22 @@ use crate::position::Position;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// When a new session's file comes into being. Until then everything is in memory, so that opening
-/// and closing an agent leaves nothing behind.
+/// The rule for when a new session's file is created. Until then everything is in memory, so that
+/// opening and closing an agent leaves nothing behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Creation {
-    /// With the first user or assistant message.
+    /// The file is created with the first user or assistant message.
     #[default]
     FirstMessage,
-    /// With the first assistant message.
+    /// The file is created with the first assistant message.
     FirstAssistantMessage,
-    /// With the session itself.
+    /// The file is created with the session itself.
     AtOnce,
 }
 
 impl Creation {
-    /// Returns whether a session with a message of this role has a file.
+    /// Returns whether a session with a message of this role must have a file.
     pub(crate) fn is_due_with(self, role: Option<Role>) -> bool {
         match self {
             Creation::FirstMessage => matches!(role, Some(Role::User | Role::Assistant)),
@@ -35,17 +35,17 @@ impl Creation {
     }
 }
 
-/// The guarantee of an append when it returns.
+/// The guarantee that an append gives when it returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Durability {
-    /// The entry is in the file: it survives the process, not a power failure.
+    /// The entry is in the file: it survives the end of the process, but not a power failure.
     #[default]
     None,
-    /// As `None`, and within this time it is on disk as well; also at
-    /// [`sync`](crate::Session::sync) and when the session is dropped.
+    /// The entry is in the file, and is on disk within this time, after
+    /// [`sync`](crate::Session::sync), and after the session is dropped.
     Batched(Duration),
-    /// The entry is on disk. Appends that wait at the same time share one sync.
+    /// The entry is on disk. Concurrent appends share one sync.
     Each,
 }
 
@@ -54,27 +54,26 @@ impl Durability {
     pub const BATCHED: Durability = Durability::Batched(Duration::from_millis(100));
 }
 
-/// The effect of an append on the leaves; see
-/// [`append_to_branch`](crate::Session::append_to_branch).
+/// The leaves that an append moves; see [`append_to_branch`](crate::Session::append_to_branch).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LeafMoves {
-    /// The leaf that the file must have.
+    /// The position that must be the active leaf of the file.
     pub expected: Position,
     /// Whether the file's leaf moves to the last of the new entries. Otherwise it stays.
     pub file: bool,
-    /// The leaf that the session must have to move to the last of the new entries. It stays if it
-    /// is elsewhere, or if this is `None`.
+    /// The position at which the session's own leaf must be to move to the last of the new entries.
+    /// The leaf does not move if it is at another position, or if this is `None`.
     pub own: Option<Position>,
 }
 
 impl LeafMoves {
-    /// Moves no leaf; the file's must be at `expected`.
+    /// Moves no leaf. The active leaf of the file must be `expected`.
     pub fn none(expected: impl Into<Position>) -> Self {
         LeafMoves { expected: expected.into(), file: false, own: None }
     }
 
-    /// Moves the file's leaf to the last of the new entries.
+    /// Moves the active leaf of the file to the last of the new entries.
     #[must_use]
     pub fn of_file(self) -> Self {
         LeafMoves { file: true, ..self }
@@ -105,7 +104,7 @@ impl LeafMoves {
     }
 }
 
-/// The beginning of a new session: the facts that its header records. All have defaults.
+/// The fields of a new session's header. All have defaults.
 ///
 /// ```
 /// use treering::session::NewSession;
@@ -121,19 +120,19 @@ impl LeafMoves {
 pub struct NewSession {
     /// The session's id; a UUID if `None`.
     pub id: Option<SessionId>,
-    /// The file of the session that this one comes from.
+    /// The file of the session that this one was forked from.
     pub parent_session: Option<PathBuf>,
     /// The dialect of the session; pi's if `None`.
     pub dialect: Option<Dialect>,
     /// The system prompt, for dialects whose header has one (Chimera).
     pub system_prompt: Option<String>,
-    /// Whether the session has no header, for dialects in which it is optional (Chimera). Then
-    /// nothing in the session tells its id, its project or its parent.
+    /// Whether the session has no header, for dialects in which the header is optional (Chimera).
+    /// The session then has no id, no project and no parent in its file.
     pub is_headerless: bool,
 }
 
 impl NewSession {
-    /// Begins a session with all defaults.
+    /// Returns the defaults.
     pub fn new() -> Self {
         NewSession::default()
     }
@@ -144,7 +143,7 @@ impl NewSession {
         NewSession { id: Some(id), ..self }
     }
 
-    /// Sets the file of the session that this one comes from.
+    /// Sets the file of the session that this one was forked from.
     #[must_use]
     pub fn parent_session(self, file: impl Into<PathBuf>) -> Self {
         NewSession { parent_session: Some(file.into()), ..self }
@@ -158,21 +157,21 @@ impl NewSession {
 
     /// Sets the system prompt in the header.
     ///
-    /// Sessions of dialects whose header has none cannot be created with one.
+    /// Creating the session fails if the dialect's header has no system prompt.
     #[must_use]
     pub fn system_prompt(self, prompt: impl Into<String>) -> Self {
         NewSession { system_prompt: Some(prompt.into()), ..self }
     }
 
-    /// Leaves the header out.
+    /// Leaves out the header.
     ///
-    /// Sessions of dialects that need one cannot be created without it.
+    /// Creating the session fails if its dialect requires a header.
     #[must_use]
     pub fn without_header(self) -> Self {
         NewSession { is_headerless: true, ..self }
     }
 
-    /// Returns the first lines of the session, which may be none.
+    /// Returns the first lines of the session; empty if it has no header.
     pub(crate) fn start(&self, cwd: &Path, created: i64) -> Result<Vec<u8>> {
         let dialect = self.dialect.unwrap_or_default();
         let refused = |why: String| Err(Error::InvalidOption(why));
@@ -204,7 +203,7 @@ impl NewSession {
         Ok([&*header, b"\n"].concat())
     }
 
-    /// Fails if a session that exists is not the one that is described here.
+    /// Fails if an existing session does not have the id and the dialect that are set here.
     pub(crate) fn check_same(&self, id: &SessionId, dialect: Dialect) -> Result<()> {
         if let Some(expected) = self.id.as_ref().filter(|expected| *expected != id) {
             let (id, expected) = (id.as_str(), expected.as_str());
@@ -237,7 +236,7 @@ const SYSTEM_PROMPT: &str = "system_prompt";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CreateOptions {
-    /// The beginning of the session.
+    /// The fields of the session's header.
     pub session: NewSession,
     /// When the session's file is created.
     pub creation: Creation,
@@ -251,7 +250,7 @@ impl CreateOptions {
         CreateOptions::default()
     }
 
-    /// Sets the beginning of the session.
+    /// Sets the fields of the session's header.
     #[must_use]
     pub fn session(self, session: NewSession) -> Self {
         CreateOptions { session, ..self }
@@ -263,7 +262,7 @@ impl CreateOptions {
         CreateOptions { session: self.session.id(id), ..self }
     }
 
-    /// Sets the file of the session that the new one comes from.
+    /// Sets the file of the session that the new one was forked from.
     #[must_use]
     pub fn parent_session(self, file: impl Into<PathBuf>) -> Self {
         CreateOptions { session: self.session.parent_session(file), ..self }
@@ -287,7 +286,7 @@ impl CreateOptions {
         CreateOptions { durability, ..self }
     }
 
-    /// Returns the options that hold for a session that exists.
+    /// Returns the options that apply to an existing session.
     pub(crate) fn to_open(&self) -> OpenOptions {
         OpenOptions { durability: self.durability, creation: self.creation }
     }
@@ -310,7 +309,7 @@ impl CreateOptions {
 pub struct OpenOptions {
     /// The durability of appends.
     pub durability: Durability,
-    /// The rule for sessions that are begun beside this one.
+    /// The creation rule for sessions that are begun from this one.
     pub(crate) creation: Creation,
 }
 

@@ -1,9 +1,9 @@
-//! A part of the tree as a session of its own, written to anything that takes bytes.
+//! Writes a part of the tree as a new session to any writer.
 //!
-//! A branch is what a fork makes of it. The whole tree is a copy under a new id. A subtree keeps its
-//! entries as they are: only its top loses its parent, labels and moves of the leaf that are about
-//! other entries go, and what other entries say about it, labels and the leaf, is said again at its
-//! end.
+//! A branch is written like a fork. The whole tree is a copy under a new id. A subtree keeps its
+//! entries unchanged, with these exceptions: its top entry has no parent, labels and `leaf` entries
+//! that name entries outside are left out, and labels and the leaf that entries outside set are
+//! written again at the end.
 
 use super::Session;
 use super::copy::PathCopy;
@@ -84,11 +84,11 @@ impl Session {
 struct Subtree<'a> {
     view: &'a Snapshot,
     top: Row,
-    /// In file order.
+    /// The rows, in file order.
     rows: Vec<Row>,
     inside: HashSet<Row>,
-    /// Labels and moves of the leaf that are about something outside, and what their children hang on
-    /// instead.
+    /// Labels and `leaf` entries that name an entry outside, each with the row that replaces it as
+    /// a parent.
     dropped: HashMap<Row, Row>,
 }
 
@@ -108,7 +108,8 @@ impl<'a> Subtree<'a> {
         Ok(subtree)
     }
 
-    /// Called while the rows are in the order of the tree: parents first.
+    /// Collects the labels and `leaf` entries that name an entry outside. The rows must be in the
+    /// order of the tree, parents first.
     fn drop_strangers(&mut self) -> Result<()> {
         let tree = self.view.tree();
         let mut bodies = Bodies::with_images();
@@ -170,7 +171,8 @@ impl<'a> Subtree<'a> {
         self.write_end(&labels, leaf, last, out)
     }
 
-    /// Returns a compaction that keeps entries from above the top on keeps those from the top on.
+    /// Returns a compaction whose first kept entry is the top of the subtree, if it was above the
+    /// top.
     fn keeping_what_is_here(&self, body: Vec<u8>, above: &HashSet<Row>) -> Vec<u8> {
         let tree = self.view.tree();
         let first_kept = json::get(&body, "firstKeptEntryId").and_then(json::string);
@@ -182,7 +184,7 @@ impl<'a> Subtree<'a> {
         }
     }
 
-    /// Says again what entries outside say about these: labels, and where the leaf is.
+    /// Writes the labels and the leaf that entries outside the subtree set.
     fn write_end(
         &self,
         written: &HashMap<Row, Row>,

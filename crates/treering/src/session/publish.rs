@@ -13,7 +13,7 @@ pub(super) fn write_whole(
     write_verified(target, write, |_| Ok(()))
 }
 
-/// As [`write_whole`], but the file gets its name only after `verify` accepted it.
+/// Writes a file as [`write_whole`] does; it gets its name only after `verify` has accepted it.
 pub(crate) fn write_verified(
     target: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,

@@ -1,11 +1,12 @@
-//! Reads entries of a snapshot: by id, or one after the other.
+//! Reads entries of a snapshot, by id or in order.
 
 use crate::entry::Entry;
 use crate::error::Result;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::Row;
 
-/// The entries of a session, or of a path in it, each read when it is asked for.
+/// An iterator over the entries of a session, or of a path in it, which reads each of them on
+/// demand.
 ///
 /// ```
 /// use treering::{Message, Session};
@@ -42,7 +43,7 @@ impl Iterator for Entries {
     }
 }
 
-/// Reads entries, from a snapshot of a session. A clone reads from the same snapshot.
+/// Reads entries from a snapshot of a session. A clone reads from the same snapshot.
 ///
 /// ```
 /// let session = treering::Session::in_memory("/project");
@@ -64,9 +65,9 @@ impl Reader {
         Reader { view, bodies: Bodies::default(), next: Row::FIRST }
     }
 
-    /// Reads entries with the images that stand outside the session file (blobs of omp) in place of
-    /// their references. An image that is missing, or is not what the reference names, stays a
-    /// reference.
+    /// Reads entries with images that are stored outside the session file (blobs of omp) instead of
+    /// references to them. If the image is missing, or is not the one that the reference names, the
+    /// reference stays.
     #[must_use]
     pub fn with_images(self) -> Self {
         Reader { bodies: self.bodies.inlining(), ..self }
@@ -76,7 +77,8 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownEntry`](crate::Error::UnknownEntry) if there is no entry of exactly this id.
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if there is no entry with
+    /// exactly this id.
     pub fn entry(&mut self, id: impl AsRef<str>) -> Result<Entry> {
         let row = self.view.tree().find_row_at(self.next, id.as_ref())?;
         self.next = row.next();

@@ -1,9 +1,9 @@
-//! Another project for a session: its file with another directory in the header.
+//! Moves a session to another project: rewrites its file with another directory in the header.
 //!
-//! The header changes in one member; every other byte is copied. All of it happens under the file's lock,
-//! and the old name is given up only when the new file is complete: a session of treering that appends
-//! meanwhile waits, and then finds that the file is gone. What agents, which take no lock, append to the old
-//! file meanwhile is brought over.
+//! The header changes in one member; every other byte is copied. This happens under the file's
+//! lock, and the old name is removed only when the new file is complete: a treering writer that
+//! appends meanwhile waits, and then finds that the file is gone. Lines that agents, which take no
+//! lock, append to the old file meanwhile are copied.
 
 use super::state::{OpenedSession, storage};
 use crate::error::{Error, Result};
@@ -16,13 +16,13 @@ use crate::migrate;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Gives the session at `path` to the project `cwd`, as the file `target`. What becomes of the old file
-/// is up to `retire`, which must make its name go; if it fails the new file is removed again. Where
-/// `target` is `path` itself, the file is replaced, nothing is retired, and where the old one is kept is
+/// Moves the session at `path` to the project `cwd`, as the file `target`. `retire` removes or
+/// renames the old file; if it fails, the new file is removed again. If `target` is `path` itself,
+/// the file is replaced, `retire` is not called, and the path at which the old file was kept is
 /// returned.
 ///
-/// Only for sessions of pi and oh-my-pi, whose headers say where they belong; those of an older version
-/// are upgraded on the way.
+/// This works only for sessions of pi and oh-my-pi, whose headers name their project. A session of
+/// an older version is upgraded.
 ///
 /// ```
 /// # let dir = tempfile::tempdir()?;
@@ -49,7 +49,7 @@ pub fn relocate(
         return Err(Error::Deleted(path.to_owned()));
     }
     let file = &*opened.file;
-    // Entries that were appended before the lock was taken belong to it.
+    // Entries that were appended before the lock was taken must be copied as well.
     let loaded = Loaded::read(file).map_err(|error| error.at(Some(path)))?;
     let cwd = cwd.to_string_lossy();
     if fs::absolute(path) == fs::absolute(target) {
@@ -64,8 +64,8 @@ pub fn relocate(
     let mut carrier = carrier.map_err(Error::io(path, "read"))?;
     let published = new.file().and_then(|file| carrier.complete(file)).and_then(|()| new.publish());
     let new = published.map_err(Error::creating(target, "write"))?;
-    // Other writers of treering that find the new file wait until everything is in it. The lock is
-    // released when the file is closed; no other process can have it.
+    // Other treering writers that open the new file wait until it is complete. The lock is released
+    // when the file is closed; no other process can hold it.
     let _ = new.try_lock();
     if let Err(error) = retire(path) {
         let _ = fs::remove_file(target);
@@ -76,7 +76,7 @@ pub fn relocate(
 }
 
 impl OpenedSession {
-    /// Whether this is a session whose header may be changed.
+    /// Fails if the header of the session must not be changed.
     fn check(&self) -> Result<()> {
         let dialect = self.loaded.dialect;
         if self.file.is_packed() || !dialect.facts().has_own_header {
@@ -86,8 +86,8 @@ impl OpenedSession {
     }
 }
 
-/// Writes the session with another project in its header. Returns the file, and how far the old one was
-/// copied.
+/// Writes the session with another project in its header. Returns the file, and the offset up to
+/// which the old one was copied.
 fn moved(
     target: &Path,
     file: &FileJournal,
@@ -109,7 +109,7 @@ fn moved(
 
 fn in_place(path: &Path, file: &FileJournal, loaded: &Loaded, cwd: &str) -> io::Result<PathBuf> {
     check_replaceable(file)?;
-    // A link to the session must stay one.
+    // A symbolic link to the session must stay a link.
     let path = &fs::canonicalize(path)?;
     let (new, copied) = moved(path, file, loaded, cwd)?;
     let mut take = |from| migrate::copy_rest(file, from);

@@ -1,4 +1,4 @@
-//! Going back before a failed answer, so that it can be asked for again.
+//! Moves the leaf before a failed answer, so that the request can be retried.
 
 use super::Session;
 use crate::entry::{Kind, MessageView, Role};
@@ -8,12 +8,13 @@ use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::Row;
 
 impl Session {
-    /// Moves the leaf before a failed answer, so that a retry does not see it: an assistant message at
-    /// the leaf that ended with an error or was aborted. Several in a row are passed at once; labels
-    /// after them do not count. The answer stays in the tree, on a branch of its own.
+    /// Moves the leaf before a failed answer, so that a retry does not see it. A failed answer is
+    /// an assistant message at the leaf that ended with an error or was aborted. Several of them in
+    /// a row are skipped at once; labels after them do not matter. The answer stays in the tree, on
+    /// a branch of its own.
     ///
-    /// Returns the answers that were left, oldest first; none if the leaf is not a failed answer, and
-    /// then nothing is written.
+    /// Returns the failed answers, oldest first. If the leaf is not a failed answer, returns none
+    /// and writes nothing.
     ///
     /// ```
     /// use treering::{Message, NewEntry, Session};

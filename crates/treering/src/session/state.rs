@@ -1,4 +1,4 @@
-//! The part of a session behind its lock: where it lives, what was read, where the leaf is.
+//! The state of a session behind its lock: its storage, what was read, and its leaf.
 
 use super::options::Creation;
 use crate::dialect;
@@ -22,12 +22,12 @@ use std::sync::Arc;
 /// The storage of a session.
 #[derive(Debug)]
 pub(crate) enum Backing {
-    /// In a journal that is not a file of ours.
+    /// A journal that is not one of treering's files.
     Elsewhere {
         /// The name of the journal for messages.
         name: PathBuf,
     },
-    /// Not written yet: everything is in memory.
+    /// A session that is in memory, because its file is not created yet.
     Pending {
         target: Target,
         creation: Creation,
@@ -39,7 +39,7 @@ pub(crate) enum Backing {
     },
 }
 
-/// The place where a session will be stored.
+/// The storage that a session will have.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
     File(PathBuf),
@@ -47,7 +47,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Returns the file, if it is one.
+    /// Returns the file, if the target is one.
     pub(crate) fn file(&self) -> Option<&Path> {
         match self {
             Target::File(path) => Some(path),
@@ -63,8 +63,8 @@ impl Backing {
     }
 }
 
-/// An existing session's file, and the log that is read: the file itself, or with what the session's
-/// subagents wrote beside it.
+/// An existing session's file, and its log: the file itself, or the file joined with those of the
+/// session's subagents.
 pub(crate) struct OpenedSession {
     pub file: Arc<FileJournal>,
     pub journal: Arc<dyn Journal>,
@@ -95,32 +95,33 @@ impl OpenedSession {
 pub(crate) struct State {
     pub backing: Backing,
     pub journal: Arc<dyn Journal>,
-    /// The same, if it is several files.
+    /// The joined files, if the session has several.
     pub joined: Option<Arc<Joined>>,
     pub loaded: Loaded,
     pub leaf: Option<EntryId>,
-    /// A header that is still to be written: the file exists but is empty.
+    /// Whether the header is still to be written, because the file exists but is empty.
     pub unwritten_header: bool,
     pub(super) ids: IdMaker,
-    /// Kept for the next batch.
+    /// A buffer that is kept for the next batch.
     pub(super) scratch: Vec<u8>,
 }
 
-/// The result of an upgrade, and the entries of other writers that were read on the way.
+/// The result of an upgrade, and the entries of other writers that were read during it.
 pub(crate) struct Upgraded {
     pub foreign: Vec<EntryId>,
     pub upgrade: Option<Upgrade>,
 }
 
 impl State {
-    /// A session that has a header and no entry.
+    /// Returns the state of a session with a header and no entries.
     pub(crate) fn of(backing: Backing, journal: Arc<dyn Journal>, loaded: Loaded) -> Self {
         let (ids, scratch) = (IdMaker::new(), Vec::new());
         let (leaf, joined) = (None, None);
         State { backing, journal, joined, loaded, leaf, unwritten_header: false, ids, scratch }
     }
 
-    /// A session that was read; it gets `header` if its journal was empty.
+    /// Returns the state of a session that was read. If its journal was empty, the session gets
+    /// `header`.
     pub(crate) fn with_header(
         backing: Backing,
         journal: Arc<dyn Journal>,
@@ -149,7 +150,7 @@ impl State {
         }
     }
 
-    /// Returns the place of the session for messages.
+    /// Returns the path or name of the session for messages.
     pub(super) fn place(&self) -> PathBuf {
         match &self.backing {
             Backing::Elsewhere { name } => name.clone(),
@@ -164,13 +165,14 @@ impl State {
         Snapshot::new(&self.loaded, Arc::clone(&self.journal), false)
     }
 
-    /// The leaf the file says is active.
+    /// Returns the active leaf of the file.
     pub(crate) fn file_leaf(&self) -> Result<Option<EntryId>> {
         let view = self.view();
         Ok(view.file_leaf()?.map(|row| view.tree().id(row)))
     }
 
-    /// Returns the same. The session's own leaf is known to be sound and needs no look at the log.
+    /// Returns the active leaf of the file. If it is the session's own leaf, which is known to be
+    /// undamaged, the log is not read.
     pub(super) fn log_leaf(&self) -> Result<Option<EntryId>> {
         let tree = &self.loaded.tree;
         let is_own = match (&self.leaf, tree.file_leaf_row()) {
@@ -185,7 +187,7 @@ impl State {
         error.at(Some(&self.place()))
     }
 
-    /// Takes in what others appended; the ids of their entries.
+    /// Reads the entries that others appended, and returns their ids.
     pub(crate) fn refresh(&mut self) -> Result<Vec<EntryId>> {
         if let Backing::File { path, file } = &self.backing
             && (!file.is_at(path) || self.joined.as_ref().is_some_and(|joined| joined.is_stale()))
@@ -197,7 +199,7 @@ impl State {
 
     pub(super) fn catch_up(&mut self) -> Result<Vec<EntryId>> {
         if self.unwritten_header {
-            // The journal was empty when the header was made up.
+            // The journal was empty when the header was created in memory.
             return match self.journal.is_empty().map_err(Error::Storage)? {
                 true => Ok(Vec::new()),
                 false => self.reload(),
@@ -218,7 +220,7 @@ impl State {
             .collect()
     }
 
-    /// Reads everything again; the ids that were not there before.
+    /// Reads everything again, and returns the ids that are new.
     pub(crate) fn reload(&mut self) -> Result<Vec<EntryId>> {
         let mut fresh = Loaded::read(&*self.journal).map_err(|error| self.failed(error))?;
         if let Some(path) = self.path() {
@@ -227,7 +229,7 @@ impl State {
         self.go_over_to(fresh)
     }
 
-    /// Goes over to what was read of the file, unless that is another session.
+    /// Replaces the state by what was read from the file, unless that is another session.
     fn go_over_to(&mut self, fresh: Loaded) -> Result<Vec<EntryId>> {
         self.check_same(&fresh)?;
         let old = std::mem::replace(&mut self.loaded, fresh);
@@ -242,12 +244,12 @@ impl State {
         Ok(tree.ids().filter(|id| !old.tree.contains(id.as_str())).collect())
     }
 
-    /// Fails if `fresh` is not a later state of this session but another one.
+    /// Fails if `fresh` is another session, and not a later state of this one.
     fn check_same(&self, fresh: &Loaded) -> Result<()> {
         let (Some(old), Some(new)) = (&self.loaded.header, &fresh.header) else { return Ok(()) };
         let first = |loaded: &Loaded| loaded.tree.ids().next();
         let is_same = match old.id.is_empty() && new.id.is_empty() {
-            // Sessions that have no id are told apart by their first entries.
+            // Sessions without an id are distinguished by their first entries.
             true => match (first(&self.loaded), first(fresh)) {
                 (Some(old), Some(new)) => old == new,
                 _ => true,
@@ -261,8 +263,8 @@ impl State {
         Err(Error::Replaced { path, expected: old.id.clone(), found: new.id.clone() })
     }
 
-    /// The path names another file than the one that is open: an upgrade, or a rewrite by another
-    /// program. Goes over to it, once it was read and found to be the same session.
+    /// Opens the file that the path names now, after an upgrade or a rewrite by another program,
+    /// and uses it if it is the same session.
     pub(super) fn reopen(&mut self) -> Result<Vec<EntryId>> {
         let Backing::File { path, .. } = &self.backing else { return Ok(Vec::new()) };
         let path = path.clone();
@@ -272,7 +274,7 @@ impl State {
             }
             opened => opened?,
         };
-        // Another program created a file with that name and has not written anything to it yet.
+        // Another program created a file with that name and has not written to it yet.
         if opened.loaded.header.is_none() && !self.unwritten_header {
             return Err(Error::Deleted(path));
         }
@@ -287,7 +289,7 @@ impl State {
         self.loaded.header.as_ref().map_or(Ok(()), |header| dialect.check_writable(header))
     }
 
-    /// An id that no entry has.
+    /// Returns an id that no entry has.
     pub(crate) fn new_id(&mut self) -> EntryId {
         self.make_id(|_| false)
     }
@@ -298,7 +300,7 @@ impl State {
         facts.make_id(&mut self.ids, is_taken)
     }
 
-    /// Ids for entries that name each other before they are written.
+    /// Returns ids for entries that refer to each other before they are written.
     pub(crate) fn fresh_ids(&mut self, count: usize) -> Vec<EntryId> {
         let mut made: HashSet<EntryId> = HashSet::with_capacity(count);
         let mut ids = Vec::with_capacity(count);
@@ -310,7 +312,7 @@ impl State {
         ids
     }
 
-    /// Returns the entry that a position names, whether it exists or not.
+    /// Returns the entry id that a position names, whether or not the entry exists.
     pub(crate) fn named<'a>(&'a self, position: &'a Position) -> Option<&'a EntryId> {
         match position {
             Position::Leaf => self.leaf.as_ref(),
@@ -319,8 +321,8 @@ impl State {
         }
     }
 
-    /// Fails if the session's name stands where it cannot be changed: then an entry that gives another
-    /// name would change nothing.
+    /// Fails if the session's name is in a title that cannot be overwritten: an entry with another
+    /// name would have no effect.
     pub(crate) fn check_nameable(&self) -> Result<()> {
         let Some(slot) = self.loaded.facts().title_slot.filter(|_| self.loaded.is_titled()) else {
             return Ok(());
@@ -337,7 +339,7 @@ impl State {
         Error::NotNameable(self.place())
     }
 
-    /// Writes the session's name to the place outside of its entries, where there is one.
+    /// Writes the session's name to the title slot, if there is one.
     pub(crate) fn retitle(&mut self) -> Result<()> {
         let Some(form) = self.loaded.facts().title_slot.filter(|_| self.loaded.has_title()) else {
             return Ok(());
@@ -351,7 +353,7 @@ impl State {
         if self.replace_slot(&slot, form.is_slot)? {
             self.loaded.retitled(&title);
         } else if self.loaded.is_titled() {
-            // There was a slot when the entry was written, and it is gone.
+            // There was a slot when the entry was written, but it is gone.
             return Err(self.not_nameable());
         }
         Ok(())
@@ -365,7 +367,8 @@ impl State {
             _ => &*self.journal,
         };
         let mut found = vec![0; slot.len()];
-        // Every round reads a title that another process gave; the limit only ends an endless race.
+        // Every round reads a title that another process set; the limit ends a race that would
+        // never end.
         for _ in 0..100 {
             let got = scan::read_full(journal, 0, &mut found).map_err(Error::Storage)?;
             if !is_slot(&found[..got]) {
@@ -379,7 +382,7 @@ impl State {
         Ok(false)
     }
 
-    /// Whether the session's file should exist now that these entries are in it.
+    /// Returns whether the session's file must exist once it has these entries.
     pub(super) fn is_file_due<'a>(&self, mut entries: impl Iterator<Item = &'a NewEntry>) -> bool {
         let Backing::Pending { creation, .. } = &self.backing else { return false };
         let counts = |role: Option<Role>| creation.is_due_with(role);
@@ -407,7 +410,7 @@ impl State {
         Ok(())
     }
 
-    /// Rewrites a file of an older version. What it had before is kept beside it.
+    /// Rewrites a file of an older version, and keeps the old file beside it.
     pub(crate) fn upgrade(&mut self) -> Result<Upgraded> {
         self.check_writable()?;
         let mut foreign = self.refresh()?;
@@ -438,7 +441,7 @@ impl State {
         Ok(Upgraded { foreign, upgrade })
     }
 
-    /// Writes all of a deleted session to its path again.
+    /// Writes the whole session to its path again, after the file was deleted.
     pub(crate) fn recreate(&mut self) -> Result<()> {
         let Backing::File { path, file } = &self.backing else { return Ok(()) };
         if file.is_at(path) {
@@ -464,7 +467,7 @@ impl State {
     }
 }
 
-/// A journal's failure as the session's.
+/// Converts an error of a journal to an error of the session.
 pub(crate) fn storage(error: JournalError, path: &Path) -> Error {
     match error {
         JournalError::Io(source) => Error::io(path, "append")(source),

@@ -1,4 +1,4 @@
-//! Opening a session by its end, and reading the rest when it is needed.
+//! Opens a session by reading its end, and reads the rest when it is needed.
 
 use super::Session;
 use super::options::OpenOptions;
@@ -43,7 +43,7 @@ pub struct SessionTail {
     path: PathBuf,
     file: Arc<FileJournal>,
     journal: Arc<dyn Journal>,
-    /// The length of the file when it was opened. What others append later belongs to a later state.
+    /// The length of the file when it was opened. Later appends of others are not visible.
     length: u64,
     loaded: Loaded,
     leaf: Option<EntryId>,
@@ -51,13 +51,13 @@ pub struct SessionTail {
 }
 
 impl SessionTail {
-    /// Reads the header and the end of a session file; `None` if they do not tell where the leaf is and what the model
-    /// sees there, as in short files, in files of older versions and in those of some agents. Then the session must be
-    /// [opened](Session::open_with) whole.
+    /// Reads the header and the end of a session file. Returns `None` if they are not enough to
+    /// know the leaf and the context there, as in short files, in files of older versions and in
+    /// those of some agents. The session must then be [opened](Session::open_with) as a whole.
     ///
     /// # Errors
     ///
-    /// As [`Session::open_with`].
+    /// Fails as [`Session::open_with`] does.
     pub fn open(path: impl AsRef<Path>, options: OpenOptions) -> Result<Option<Self>> {
         let path = path.as_ref();
         let file = Arc::new(FileJournal::open(path)?);
@@ -83,23 +83,23 @@ impl SessionTail {
         self.loaded.header.clone().unwrap_or_else(Header::unknown)
     }
 
-    /// Returns the session's file.
+    /// Returns the path of the session's file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the leaf of the file; `None` before the first entry.
+    /// Returns the active leaf of the file; `None` before the first entry.
     pub fn leaf(&self) -> Option<EntryId> {
         self.leaf.clone()
     }
 
-    /// Returns the last entry in the file, wherever the leaf is.
+    /// Returns the last entry in the file, whether or not it is the leaf.
     pub fn last_entry(&self) -> Option<EntryId> {
         self.loaded.tree.ids().next_back()
     }
 
-    /// Returns the entries that count at an entry; `None` if that depends on a part of the file that was not read, or if
-    /// that is where the entry stands.
+    /// Returns the entries of the context at an entry; `None` if they depend on a part of the file
+    /// that was not read, or if the entry is in that part.
     pub fn context_entries(&self, at: impl AsRef<str>) -> Result<Option<ContextEntries>> {
         let view = Snapshot::new(&self.loaded, Arc::clone(&self.journal), true);
         match view.tree().row(at.as_ref()) {
@@ -108,12 +108,14 @@ impl SessionTail {
         }
     }
 
-    /// Opens the session as it was when its end was read: with the same leaf, and without what others have appended
-    /// since, which [`Session::refresh`] takes in. A file that was rewritten since is read as it is now.
+    /// Opens the session in the state in which its end was read: with the same leaf, and without
+    /// later entries of others, which [`Session::refresh`] reads. If the file was rewritten since,
+    /// its current content is read.
     ///
     /// # Errors
     ///
-    /// As [`Session::open_with`], and [`Error::Replaced`] if the file holds another session now.
+    /// Fails as [`Session::open_with`] does, and with [`Error::Replaced`] if the file now has
+    /// another session.
     pub fn whole(&self) -> Result<Session> {
         let backing = Backing::File { path: self.path.clone(), file: Arc::clone(&self.file) };
         let journal = Arc::clone(&self.journal);

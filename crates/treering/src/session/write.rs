@@ -1,5 +1,5 @@
-//! Writing: appends, and everything that is one. A thread that waits for the disk does not hold the
-//! session's lock.
+//! Writes to a session: appends, and the operations that are appends. A thread that waits for the
+//! disk does not hold the session's lock.
 
 use super::Session;
 use super::append::{Append, AppendedEntries, Expect, Group, Written};
@@ -18,21 +18,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Session {
-    /// Appends an entry to the leaf, which it becomes. Returns its id.
+    /// Appends an entry to the leaf. The entry becomes the new leaf. Returns its id.
     pub fn append(&self, entry: impl Into<NewEntry>) -> Result<EntryId> {
         let mut ids = self.append_all(&[entry.into()])?;
         ids.pop().ok_or_else(|| Error::InvalidEntry("nothing to append".into()))
     }
 
-    /// Appends entries one after the other, in one write: all of them or none.
+    /// Appends entries in order, in one write: all of them or none.
     pub fn append_all(&self, entries: &[NewEntry]) -> Result<Vec<EntryId>> {
         self.write(entries, Expect::Nothing)
     }
 
-    /// Appends entries to the active leaf of the log, wherever other writers moved it, in one write. This
-    /// session's leaf follows.
+    /// Appends entries in one write to the active leaf of the log, even if other writers moved it.
+    /// This session's leaf moves to the last of them.
     ///
-    /// For programs that write on behalf of others and have no leaf of their own, such as a server.
+    /// This is for programs that write on behalf of others and have no leaf of their own, such as a
+    /// server.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -52,17 +53,17 @@ impl Session {
         self.write(entries, Expect::LogLeaf)
     }
 
-    /// Appends a record in the shape that the session's own agent gives it, byte for byte. Returns its id.
+    /// Appends a record in the format of the session's agent, byte for byte. Returns its id.
     ///
-    /// `record` is one JSON object. The session adds the id, the parent (the leaf) and the time, if the
-    /// record does not have them, by the names and in the form that the agent uses. The entry is then
-    /// read as every record of that agent is.
+    /// `record` is one JSON object. The session adds the id, the parent (the leaf) and the time, if
+    /// the record does not have them, with the keys and in the form that the agent uses. The entry
+    /// is then read like every record of that agent.
     ///
     /// # Errors
     ///
-    /// Fails with [`Error::InvalidEntry`] if the agent would read the record as no entry, or as damage;
-    /// with [`Error::DuplicateEntry`] if its id is taken; with [`Error::UnknownEntry`] if there is no such
-    /// parent or target.
+    /// Fails with [`Error::InvalidEntry`] if the record would not be read as an entry, or would be
+    /// read as damaged; with [`Error::DuplicateEntry`] if another entry has its id; with
+    /// [`Error::UnknownEntry`] if its parent or target does not exist.
     ///
     /// ```
     /// use treering::session::NewSession;
@@ -81,7 +82,7 @@ impl Session {
         ids.pop().ok_or_else(|| Error::InvalidEntry("nothing to append".into()))
     }
 
-    /// Appends [records](Session::append_record) one after the other, in one write: all of them or none.
+    /// Appends [records](Session::append_record) in order, in one write: all of them or none.
     pub fn append_records(&self, records: &[impl AsRef<[u8]>]) -> Result<Vec<EntryId>> {
         let dialect = self.dialect();
         let entries = records.iter().map(|record| raw::entry(dialect, record.as_ref()));
@@ -89,11 +90,11 @@ impl Session {
         self.write(&entries, Expect::Nothing)
     }
 
-    /// Appends to `leaf`, provided that it is still the active leaf of the file.
+    /// Appends an entry to `leaf`, if that is still the active leaf of the file.
     ///
     /// # Errors
     ///
-    /// [`Error::LeafMoved`] if the file's leaf is elsewhere.
+    /// Fails with [`Error::LeafMoved`] if the file has another active leaf.
     pub fn append_expecting(
         &self,
         leaf: impl Into<Position>,
@@ -104,15 +105,16 @@ impl Session {
         self.write(entries, Expect::Leaf(&leaf.into()))
     }
 
-    /// Appends entries to a branch that may have been left meanwhile, in one write, and moves only the
-    /// leaves that `moves` names. The first entry needs a parent ([`NewEntry::under`]).
+    /// Appends entries in one write to a branch that may have been abandoned meanwhile, and moves
+    /// only the leaves that `moves` names. The first entry needs a parent ([`NewEntry::under`]).
     ///
-    /// For work that takes time, such as the answer of a model: it belongs to the branch it was made
-    /// for, but a leaf that was moved to another branch in the meantime must stay there.
+    /// This is for results of long operations, such as the answer of a model: the answer belongs to
+    /// the branch it was requested for, but a leaf that was moved to another branch in the meantime
+    /// must stay there.
     ///
     /// # Errors
     ///
-    /// [`Error::LeafMoved`] if the file's leaf is not the expected one.
+    /// Fails with [`Error::LeafMoved`] if the file's leaf is not the expected one.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -140,12 +142,15 @@ impl Session {
         Ok(ids)
     }
 
-    /// Appends the entries of several writers in one write, and says of each what became of it: for programs
-    /// that write on behalf of others, such as a server, where one commit is then enough for all of them.
+    /// Appends the entries of several writers in one write, and returns the outcome of each. This
+    /// is for programs that write on behalf of others, such as a server, which then need only one
+    /// commit for all of them.
     ///
-    /// The appends are carried out one after the other, as by [`append_following`](Session::append_following) or
-    /// [`append_expecting`](Session::append_expecting). The entries of one are appended together or not at all,
-    /// and a refusal of one does not concern the others. A failure of the storage concerns all of them.
+    /// The appends are carried out one after the other, as by
+    /// [`append_following`](Session::append_following) or
+    /// [`append_expecting`](Session::append_expecting). The entries of one append are written
+    /// together or not at all, and a refusal of one append does not affect the others. A failure of
+    /// the storage affects all of them.
     ///
     /// ```
     /// use treering::session::Append;
@@ -222,11 +227,11 @@ impl Session {
         Ok(())
     }
 
-    /// Removes, after a failed sync, what may not be on disk, unless another writer has appended
-    /// since.
+    /// Removes the appends that may not be on disk after a failed sync, unless another writer has
+    /// appended since.
     fn truncate_failed(&self) -> Truncated {
         let mut state = self.state();
-        // Appends are numbered under the session's lock: no other can be affected.
+        // Appends get their numbers under the session's lock, so no other append is affected.
         let upto = self.commit.last_ticket();
         let Some((after, first)) = self.commit.own_end(state.loaded.seen) else {
             return Truncated { after: upto, upto };
@@ -249,7 +254,7 @@ impl Session {
     }
 
     /// Moves the leaf to a position: the next append is a child of that entry, or a new root at
-    /// [`Position::Start`]. Survives a restart. Returns the new leaf.
+    /// [`Position::Start`]. The move survives a restart. Returns the new leaf.
     ///
     /// ```
     /// use treering::{Message, Position, Session};
@@ -263,7 +268,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownEntry`] if there is no such entry.
+    /// Fails with [`Error::UnknownEntry`] if there is no such entry.
     pub fn branch(&self, position: impl Into<Position>) -> Result<Option<EntryId>> {
         let (target, is_there) = {
             let state = self.state();
@@ -277,15 +282,16 @@ impl Session {
         Ok(target)
     }
 
-    /// Moves this session's leaf without recording it: other readers, and a restart, see nothing.
+    /// Moves this session's leaf without recording the move, so that neither other readers nor a
+    /// restart see it.
     pub fn branch_in_memory(&self, position: impl Into<Position>) -> Result<()> {
         let mut state = self.state();
         state.leaf = state.entry_at(&position.into())?;
         Ok(())
     }
 
-    /// Moves the leaf to a position and appends a summary of what was left there. With `details`
-    /// (JSON) and other fields set by the caller through `extend`.
+    /// Moves the leaf to a position and appends a summary of the abandoned branch there. `extend`
+    /// may add details and other fields to the summary's entry.
     pub fn branch_with_summary(
         &self,
         position: impl Into<Position>,
@@ -298,8 +304,8 @@ impl Session {
         self.append(extend(entry)?)
     }
 
-    /// An id that no entry has, for [`NewEntry::with_id`]: so that entries written together can name
-    /// each other.
+    /// Returns an id that no entry has, for [`NewEntry::with_id`], so that entries that are written
+    /// together can refer to each other.
     ///
     /// ```
     /// use treering::{Message, NewEntry, Session};
@@ -314,18 +320,18 @@ impl Session {
         self.state().new_id()
     }
 
-    /// Labels an entry; `None` or an empty text clears the label.
+    /// Labels an entry; `None` or an empty text removes the label.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownEntry`] if there is no entry of exactly this id.
+    /// Fails with [`Error::UnknownEntry`] if there is no entry with exactly this id.
     pub fn label(&self, id: impl AsRef<str>, label: Option<&str>) -> Result<EntryId> {
         let target = self.tree().find(id)?;
         self.append(NewEntry::label(&target, label.filter(|label| !label.is_empty())))
     }
 
-    /// Brings a file of an older version to the current one, as the first append would: beside the old
-    /// file, then in its place. `None` if there is nothing to upgrade.
+    /// Upgrades a file of an older version, as the first append would: the new file is written
+    /// beside the old one, then replaces it. Returns `None` if there is nothing to upgrade.
     ///
     /// ```
     /// # let dir = tempfile::tempdir()?;
@@ -350,7 +356,7 @@ impl Session {
         migrate::outlook(&state.view(), &state.loaded)
     }
 
-    /// Names the session; empty clears the name.
+    /// Sets the name of the session; an empty name removes it.
     pub fn set_name(&self, name: &str) -> Result<EntryId> {
         self.append(NewEntry::session_info(name))
     }

@@ -1,4 +1,4 @@
-//! A directory as a store.
+//! Implements a store by a directory.
 
 use super::{ChangedSession, Changes, ListQuery, Mark, Page, Store};
 use crate::catalog::{Catalog, read_header};
@@ -15,15 +15,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// Most bytes of a new log that are searched for its header.
+/// The number of bytes of a new log in which the header is searched.
 const HEADER_WITHIN: u64 = 1 << 20;
 
-/// The time for which a file counts as changed again, because file systems take their times from a clock
-/// that ticks slowly, and the clock of a file server may be behind.
+/// The time before a mark for which a file is reported as changed again: the clocks of file systems
+/// are coarse, and the clock of a file server may be behind.
 const OVERLAP: Duration = Duration::from_secs(2);
 
-/// The sessions of a catalog. Removals are not among its [`changes`](Store::changes), because a file
-/// system does not record them.
+/// The sessions of a catalog. Removals are not reported by [`changes`](Store::changes), because a
+/// file system does not record them.
 impl Store for Catalog {
     fn location(&self) -> String {
         self.root().display().to_string()
@@ -71,7 +71,7 @@ impl Store for Catalog {
         let now = unix_nanos(fs::now());
         let next = Mark::new(now.saturating_sub(OVERLAP.as_nanos()).to_string());
         let Some(mark) = mark else { return Ok(Changes { sessions: Vec::new(), mark: next }) };
-        // A mark that is no number is one of another store: everything may have changed.
+        // A mark that is not a number comes from another store: everything may have changed.
         let since: u128 = mark.as_str().parse().unwrap_or(0);
         let mut sessions = Vec::new();
         for path in self.files()?.0 {
@@ -104,7 +104,7 @@ impl Catalog {
         self.find_by_id(id)?.ok_or_else(|| Error::UnknownSession(id.clone()))
     }
 
-    /// Returns the path of a session that was created at a time.
+    /// Returns the path for a session that was created at this time.
     fn path_of(&self, id: &SessionId, cwd: &Path, created: i64) -> PathBuf {
         self.dir_for(cwd).join(location::file_name(&time::format(created), id.as_str()))
     }

@@ -10,7 +10,7 @@ use std::io::{self, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A [`Store`] in memory. Its sessions are gone with it.
+/// A [`Store`] in memory. Its sessions are lost when it is dropped.
 ///
 /// ```
 /// use treering::store::{MemoryStore, Store};
@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// ```
 #[derive(Debug)]
 pub struct MemoryStore {
-    /// The name of this store in its marks.
+    /// The name of this store, which its marks contain.
     instance: String,
     sessions: Mutex<HashMap<SessionId, StoredSession>>,
     /// The number of changes so far.
@@ -50,9 +50,9 @@ impl Counter {
 
 #[derive(Debug)]
 struct StoredSession {
-    /// `None` if the session was removed.
+    /// The log of the session; `None` if the session was removed.
     journal: Option<Arc<StoredJournal>>,
-    /// The number of the removal.
+    /// The number of the change that removed the session.
     removed: AtomicU64,
 }
 
@@ -111,7 +111,7 @@ impl Store for MemoryStore {
     fn list(&self, query: &ListQuery) -> Result<Page> {
         let journals: Vec<Arc<StoredJournal>> =
             self.sessions().values().filter_map(|session| session.journal.clone()).collect();
-        // What is no session is not listed.
+        // Logs that are not sessions are not listed.
         let infos = journals.into_iter().filter_map(|journal| catalog::info_of(journal).ok());
         Ok(query.page_of(infos.collect()))
     }

@@ -1,4 +1,4 @@
-//! Stores: many sessions in one place, whatever the place is.
+//! Stores: collections of sessions, independent of the kind of storage.
 //!
 //! A [`Journal`] is the log of one session, a [`Store`] is many of them: a directory
 //! ([`Catalog`](crate::Catalog)), memory ([`MemoryStore`]), a database or a server (other crates). Sessions are created, opened
@@ -22,7 +22,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A place that holds sessions, shared by any number of programs.
+/// A collection of sessions that any number of programs may share.
 ///
 /// `treering_testkit::story::store` checks what implementations promise:
 /// 1. a session that is created appears with all of its start, or not at all;
@@ -49,21 +49,23 @@ use std::sync::Arc;
 /// # Ok::<(), treering::Error>(())
 /// ```
 pub trait Store: Send + Sync + fmt::Debug {
-    /// Returns the name of the store for messages. It holds no password and no token.
+    /// Returns the name of the store for messages, without passwords and tokens.
     fn location(&self) -> String;
 
-    /// Creates a session whose log begins with everything that `start` reads.
+    /// Creates a session whose log begins with all bytes of `start`.
     ///
     /// # Errors
     ///
-    /// [`Error::SessionExists`](crate::Error::SessionExists) if the store has a session of this id.
+    /// Fails with [`Error::SessionExists`](crate::Error::SessionExists) if the store already has a
+    /// session with this id.
     fn create(&self, id: &SessionId, start: &mut dyn Read) -> Result<Arc<dyn Journal>>;
 
     /// Opens the log of a session.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownSession`](crate::Error::UnknownSession) if the store has no session of this id.
+    /// Fails with [`Error::UnknownSession`](crate::Error::UnknownSession) if the store has no
+    /// session with this id.
     fn open(&self, id: &SessionId) -> Result<Arc<dyn Journal>>;
 
     /// Returns a page of sessions, newest first.
@@ -73,26 +75,29 @@ pub trait Store: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownSession`](crate::Error::UnknownSession) if the store has no session of this id.
+    /// Fails with [`Error::UnknownSession`](crate::Error::UnknownSession) if the store has no
+    /// session with this id.
     fn remove(&self, id: &SessionId) -> Result<()>;
 
-    /// Returns the sessions that were created, appended to or removed after `mark`, and the mark of now.
-    /// Without a mark it returns no session.
+    /// Returns the sessions that were created, appended to or removed after `mark`, and the current
+    /// mark. Without a mark, no sessions are returned.
     ///
-    /// A session may be named again although nothing happened to it. A mark that this store did not give, or
-    /// gave before it was restarted or restored, may name all sessions.
+    /// A session may be returned again although it did not change. For a mark that this store did
+    /// not create, or created before it was restarted or restored, all sessions may be returned.
     fn changes(&self, mark: Option<&Mark>) -> Result<Changes>;
 
-    /// Returns whether something may have changed since the last call of [`changes`](Store::changes).
+    /// Returns whether there may be changes since the last call of [`changes`](Store::changes).
     ///
-    /// A remote store that is told of changes answers without a request. Any other returns true.
+    /// A remote store that is notified of changes answers without a request. Other stores return
+    /// true.
     fn has_news(&self) -> bool {
         true
     }
 
     /// Returns the file of a session, if the sessions of the store are files.
     ///
-    /// A session in a file is opened with the lock, the upgrade and the images of its file.
+    /// For a session in a file, opening uses the file's lock, upgrades it if necessary, and finds
+    /// its images.
     fn file(&self, id: &SessionId) -> Result<Option<PathBuf>> {
         let _ = id;
         Ok(None)
@@ -119,13 +124,13 @@ pub trait Store: Send + Sync + fmt::Debug {
 pub struct Mark(String);
 
 impl Mark {
-    /// Returns the mark that is written as `text`.
+    /// Creates the mark with this text.
     pub fn new(text: impl Into<String>) -> Self {
         Mark(text.into())
     }
 
-    /// Returns the mark of a store that numbers its changes. The instance names everything for which the
-    /// numbers hold, for example one run of a program.
+    /// Creates a mark for a store that numbers its changes. `instance` names the scope in which the
+    /// numbers are valid, for example one run of a program.
     ///
     /// ```
     /// use treering::store::Mark;
@@ -137,8 +142,8 @@ impl Mark {
         Mark(format!("{instance}:{number}"))
     }
 
-    /// Returns the number of a mark of this instance; `None` if it is the mark of another one. Then
-    /// everything may have changed since.
+    /// Returns the number of a mark of this instance; `None` if the mark belongs to another
+    /// instance, so that everything may have changed since.
     pub fn number_in(&self, instance: &str) -> Option<u64> {
         self.0.strip_prefix(instance)?.strip_prefix(':')?.parse().ok()
     }
@@ -159,14 +164,14 @@ impl fmt::Display for Mark {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Changes {
-    /// The sessions, each once.
+    /// The changed sessions, each once.
     pub sessions: Vec<ChangedSession>,
     /// The mark up to which the changes are known.
     pub mark: Mark,
 }
 
 impl Changes {
-    /// Returns the changes up to `mark`.
+    /// Creates the changes up to `mark`.
     pub fn new(sessions: Vec<ChangedSession>, mark: Mark) -> Self {
         Changes { sessions, mark }
     }
@@ -176,14 +181,15 @@ impl Changes {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChangedSession {
-    /// The id.
+    /// The id of the session.
     pub id: SessionId,
     /// The length of the log in bytes; `None` if the session was removed.
     pub length: Option<u64>,
 }
 
 impl ChangedSession {
-    /// Returns the change of a session to a log of `length` bytes; `None` if it was removed.
+    /// Creates the change of a session to a log of `length` bytes, or its removal if that is
+    /// `None`.
     pub fn new(id: SessionId, length: Option<u64>) -> Self {
         ChangedSession { id, length }
     }

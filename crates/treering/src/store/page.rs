@@ -1,10 +1,10 @@
-//! Lists of sessions, page by page.
+//! Lists of sessions in pages.
 
 use crate::catalog::SessionInfo;
 use crate::dialect::Dialect;
 use std::fmt;
 
-/// A question for the sessions of a store. All fields have defaults.
+/// A query for the sessions of a store. All fields have defaults.
 ///
 /// ```
 /// use treering::store::ListQuery;
@@ -15,19 +15,19 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListQuery {
-    /// The end of the page before; the first page if `None`.
+    /// The end of the previous page; `None` for the first page.
     pub cursor: Option<Cursor>,
-    /// Most sessions of a page.
+    /// The maximum number of sessions on a page.
     pub limit: usize,
-    /// Only sessions of exactly this directory.
+    /// Selects only sessions of exactly this directory.
     pub cwd: Option<String>,
-    /// Only sessions of this directory and the directories below it.
+    /// Selects only sessions of this directory and the directories below it.
     pub project: Option<String>,
-    /// Only sessions of this dialect.
+    /// Selects only sessions of this dialect.
     pub agent: Option<Dialect>,
-    /// Only sessions with a message at this time or later, in Unix milliseconds.
+    /// Selects only sessions whose last message is at this time or later, in Unix milliseconds.
     pub since: Option<i64>,
-    /// Only sessions whose last message is earlier, in Unix milliseconds.
+    /// Selects only sessions whose last message is earlier than this, in Unix milliseconds.
     pub until: Option<i64>,
 }
 
@@ -39,18 +39,18 @@ impl Default for ListQuery {
 }
 
 impl ListQuery {
-    /// The number of sessions on a page, unless the query says otherwise.
+    /// The default number of sessions on a page.
     pub const LIMIT: usize = 100;
 
-    /// Most sessions on a page, whatever the query says.
+    /// The largest number of sessions on a page, even if the query asks for more.
     pub const MAX_LIMIT: usize = 1000;
 
-    /// Asks for the first page of all sessions.
+    /// Creates a query for the first page of all sessions.
     pub fn new() -> Self {
         ListQuery::default()
     }
 
-    /// Asks for the page after `cursor`.
+    /// Continues after `cursor`, the end of the previous page.
     #[must_use]
     pub fn after(self, cursor: Cursor) -> Self {
         ListQuery { cursor: Some(cursor), ..self }
@@ -62,13 +62,13 @@ impl ListQuery {
         ListQuery { limit: limit.clamp(1, ListQuery::MAX_LIMIT), ..self }
     }
 
-    /// Asks for sessions of exactly this directory.
+    /// Selects only sessions of exactly this directory.
     #[must_use]
     pub fn cwd(self, cwd: impl Into<String>) -> Self {
         ListQuery { cwd: Some(cwd.into()), ..self }
     }
 
-    /// Asks for sessions of a directory and the directories below it.
+    /// Selects only sessions of a directory and the directories below it.
     ///
     /// ```
     /// use treering::catalog::SessionInfo;
@@ -84,8 +84,8 @@ impl ListQuery {
         ListQuery { project: Some(directory.into()), ..self }
     }
 
-    /// Returns the directory of [`project`](ListQuery::project) without a separator at its end, and the beginning of the
-    /// directories below it.
+    /// Returns the directory of [`project`](ListQuery::project) without a separator at its end, and
+    /// the prefix of the directories below it.
     pub fn project_prefix(&self) -> Option<(&str, String)> {
         let project = self.project.as_deref().filter(|project| !project.is_empty())?;
         let is_windows = project.contains('\\') && !project.contains('/');
@@ -95,25 +95,25 @@ impl ListQuery {
         Some((if directory.is_empty() { project } else { directory }, below))
     }
 
-    /// Asks for sessions of one dialect.
+    /// Selects only sessions of one dialect.
     #[must_use]
     pub fn agent(self, agent: Dialect) -> Self {
         ListQuery { agent: Some(agent), ..self }
     }
 
-    /// Asks for sessions with a message at this time or later, in Unix milliseconds.
+    /// Selects only sessions whose last message is at this time or later, in Unix milliseconds.
     #[must_use]
     pub fn since(self, millis: i64) -> Self {
         ListQuery { since: Some(millis), ..self }
     }
 
-    /// Asks for sessions whose last message is earlier, in Unix milliseconds.
+    /// Selects only sessions whose last message is earlier than this, in Unix milliseconds.
     #[must_use]
     pub fn until(self, millis: i64) -> Self {
         ListQuery { until: Some(millis), ..self }
     }
 
-    /// Returns whether a session is asked for, whatever page it is on.
+    /// Returns whether the query selects a session, on any page.
     pub fn matches(&self, session: &SessionInfo) -> bool {
         let is_below = |(directory, below): (&str, String)| {
             session.cwd == directory || session.cwd.starts_with(&below)
@@ -125,7 +125,7 @@ impl ListQuery {
             && self.until.is_none_or(|until| session.modified < until)
     }
 
-    /// Returns the page of a list that is not sorted yet.
+    /// Returns the page of an unsorted list.
     ///
     /// ```
     /// use treering::store::{ListQuery, Page};
@@ -136,7 +136,7 @@ impl ListQuery {
         self.page_among(&sessions)
     }
 
-    /// Returns the page of a list that is not sorted yet. Only the sessions of the page are copied.
+    /// Returns the page of an unsorted list. Only the sessions of the page are copied.
     ///
     /// ```
     /// use treering::store::ListQuery;
@@ -162,25 +162,25 @@ fn key(session: &SessionInfo) -> (i64, &str) {
     (session.modified, session.id.as_str())
 }
 
-/// Some sessions of a store.
+/// A page of a list of sessions.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Page {
     /// The sessions, newest first.
     pub sessions: Vec<SessionInfo>,
-    /// The start of the next page; `None` if this is the last one.
+    /// The cursor for the next page; `None` if this is the last one.
     pub next: Option<Cursor>,
 }
 
 impl Page {
-    /// Returns a page with these sessions.
+    /// Creates a page with these sessions.
     pub fn new(sessions: Vec<SessionInfo>, next: Option<Cursor>) -> Self {
         Page { sessions, next }
     }
 }
 
-/// A position in a list of sessions, as text: the last message and the id of the session before it. It
-/// stays valid when sessions are added or removed.
+/// A position in a list of sessions, as text: the time of the last message and the id of the
+/// session before it. It stays valid when sessions are added or removed.
 ///
 /// ```
 /// use treering::store::Cursor;
@@ -190,7 +190,7 @@ impl Page {
 pub struct Cursor(String);
 
 impl Cursor {
-    /// Returns the cursor that is written as `text`.
+    /// Creates the cursor with this text.
     pub fn new(text: impl Into<String>) -> Self {
         Cursor(text.into())
     }
@@ -200,8 +200,8 @@ impl Cursor {
         Cursor(format!("{}_{}", session.modified, session.id))
     }
 
-    /// Returns the time of the last message and the id of the session before this position; `None` if
-    /// the text is no cursor.
+    /// Returns the time of the last message and the id of the session before this position; `None`
+    /// if the text is not a valid cursor.
     pub fn position(&self) -> Option<(i64, String)> {
         let (modified, id) = self.0.split_once('_')?;
         Some((modified.parse().ok()?, id.to_owned()))

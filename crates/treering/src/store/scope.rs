@@ -1,10 +1,10 @@
-//! The rights that tokens of servers give.
+//! The permissions of tokens for servers.
 
 use crate::error::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// The calls that a token allows to a store behind a server. Each scope includes the ones before it.
+/// The permission that a token of a server has. Each scope includes the ones before it.
 ///
 /// ```
 /// use treering::store::Scope;
@@ -14,11 +14,11 @@ use std::str::FromStr;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// Reading sessions.
+    /// The token may read sessions.
     Read,
-    /// Creating, changing and removing sessions.
+    /// The token may create, change and remove sessions.
     Write,
-    /// Metrics, tokens and everything else.
+    /// The token may do everything, including metrics and the management of tokens.
     Admin,
 }
 

@@ -1,4 +1,4 @@
-//! Sessions in stores: created, opened, forked.
+//! Creates, opens and forks sessions in stores.
 
 use super::Store;
 use crate::error::{Error, Result};
@@ -15,13 +15,13 @@ use std::sync::Arc;
 
 /// Sessions in stores.
 impl Session {
-    /// Creates a session in a store. It appears there with its first message, unless the options say
+    /// Creates a session in a store. It is stored with its first message, unless the options say
     /// otherwise.
     ///
     /// # Errors
     ///
-    /// [`Error::SessionExists`] if the store has a session of this id, when the session is
-    /// stored; [`Error::InvalidOption`] for a session without a header, which has no id.
+    /// Storing the session fails with [`Error::SessionExists`] if the store has a session with this
+    /// id. Fails with [`Error::InvalidOption`] for a session without a header, which has no id.
     pub fn create_in(
         store: &Arc<dyn Store>,
         cwd: impl AsRef<Path>,
@@ -45,7 +45,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownSession`] if the store has no session of this id.
+    /// Fails with [`Error::UnknownSession`] if the store has no session with this id.
     pub fn open_in(
         store: &Arc<dyn Store>,
         id: &SessionId,
@@ -58,8 +58,8 @@ impl Session {
         Session::open_named_journal(journal, name.into(), options)
     }
 
-    /// Makes the path to a position a session of its own in a store, as [`fork`](Session::fork) does in a
-    /// directory. The directory and the root of the options are not used.
+    /// Creates a session in a store from the path to a position, as [`fork`](Session::fork) does in
+    /// a directory. The directory and the root of the options are not used.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -89,7 +89,7 @@ impl Session {
     }
 }
 
-/// The place of a session in a store.
+/// The target of a session in a store.
 #[derive(Debug)]
 struct InStore {
     store: Arc<dyn Store>,

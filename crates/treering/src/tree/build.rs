@@ -2,11 +2,11 @@
 //! duplicates, cycles and orphans.
 //!
 //! Rules (docs/format.md): the last line of an id wins; a parent that is missing, the entry itself,
-//! or part of a ring makes its entry a root. In a ring the entry that stands first in the file is
-//! the one that becomes the root, whatever direction the ring is looked at from.
+//! or part of a ring makes its entry a root. In a ring, the entry that is first in the file becomes
+//! the root.
 //!
-//! A healthy log only ever links backwards, to rows already there, and is taken in row by row. When
-//! something else turns up, [`Tree::settle`] looks at the whole tree again.
+//! In a healthy log all links lead to earlier rows, and rows are inserted one by one. If there is
+//! any other link, [`Tree::settle`] goes through the whole tree again.
 
 use super::node::Node;
 use super::row::{NONE, Row};
@@ -21,18 +21,19 @@ pub(crate) struct NewRow<'a> {
     pub head: Head<'a>,
     pub offset: u64,
     pub len: u64,
-    /// The entry's bytes, if it is whole and they are at hand; needed for small entries only.
+    /// The entry's bytes, if it is complete and they were read; only small entries need them.
     pub body: Option<&'a [u8]>,
     pub damaged: bool,
-    /// Made from the line's number for an entry without an id.
+    /// The id for an entry without one, derived from its line number.
     pub derived_id: Option<&'a str>,
 }
 
-/// Whether the tree is settled after taking in a row.
+/// Whether the tree is consistent after inserting a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Insert {
     InOrder,
-    /// A duplicate, or a link that is not to an earlier row: the tree must settle.
+    /// The row is a duplicate, or has a link that does not lead to an earlier row: `Tree::settle`
+    /// must be called.
     Unsettled,
 }
 
@@ -86,7 +87,7 @@ impl Tree {
         taken
     }
 
-    /// Returns the row a parent's id means; usually it is the row just before.
+    /// Returns the row of a parent's id; usually it is the row just before.
     fn parent_row(&self, id: &str, row: Row) -> Row {
         match row.previous() {
             Some(previous) if self.id_bytes(previous) == id.as_bytes() => previous,
@@ -94,7 +95,7 @@ impl Tree {
         }
     }
 
-    /// Makes the id lead to `row`. True if it led to another row before.
+    /// Maps the id to `row`. Returns true if it was mapped to another row before.
     fn insert_id(&mut self, row: Row, id: &str) -> bool {
         let hash = self.hash(id);
         let Tree { nodes, ids, rows, .. } = self;
@@ -114,7 +115,7 @@ impl Tree {
         }
     }
 
-    /// Labels, names and leaves are remembered as they pass: the last one in the file counts.
+    /// Records labels, names and leaves while reading: the last one in the file counts.
     fn take_fact(&mut self, kind: Kind, row: Row, body: &[u8]) {
         match kind {
             Kind::Label => {
@@ -146,13 +147,13 @@ impl Tree {
         self.name = name.map(str::trim).filter(|name| !name.is_empty()).map(Into::into);
     }
 
-    /// Makes this the active leaf, whatever entry is the last.
+    /// Makes this the active leaf, regardless of the last entry.
     pub(crate) fn choose_leaf(&mut self, leaf: Option<Row>) {
         self.chosen_leaf = Some(leaf);
     }
 
-    /// Decides what the rules say about duplicates, rings and links to later rows. Linear. Called
-    /// once, after a log was read from its start: it forgets what it broke.
+    /// Applies the rules for duplicates, rings and links to later rows, in linear time. Called
+    /// once, after a log was read from its start, because the original links are lost.
     pub(crate) fn settle(&mut self) {
         self.children.take();
         self.plain = false;
@@ -172,12 +173,12 @@ impl Tree {
         self.inherit_all();
     }
 
-    /// Hangs a row on another, or makes it a root. Follow with [`Tree::relinked`].
+    /// Sets the parent of a row, or makes it a root. Call [`Tree::relinked`] afterwards.
     pub(crate) fn relink(&mut self, row: Row, parent: Row) {
         self.nodes[row.index()].parent = parent;
     }
 
-    /// Notes that links were changed: whatever they were, every walk must still end.
+    /// Must be called after links were changed: makes sure that every walk ends.
     pub(crate) fn relinked(&mut self) {
         self.children.take();
         self.plain = false;
@@ -185,7 +186,7 @@ impl Tree {
         self.inherit_all();
     }
 
-    /// Children of a shadowed row belong to the row that took its id.
+    /// Moves the children of a shadowed row to the row that has its id now.
     fn follow_duplicates(&mut self) {
         for row in self.rows() {
             let parent = self.node(row).parent;
@@ -206,7 +207,7 @@ impl Tree {
 
     /// Makes the first row of every ring a root.
     fn break_rings(&mut self) {
-        // The start of the walk on which a row was seen.
+        // The start of the walk on which each row was seen.
         let mut seen = vec![NONE; self.nodes.len()];
         for start in self.rows() {
             let mut row = start;
@@ -229,7 +230,7 @@ impl Tree {
         }
     }
 
-    /// Inherits settings anew, parents before children.
+    /// Recomputes the inherited settings, parents before children.
     fn inherit_all(&mut self) {
         let mut done = vec![false; self.nodes.len()];
         let mut chain = Vec::new();
@@ -248,13 +249,13 @@ impl Tree {
     }
 }
 
-/// Returns an id named by a label or leaf entry.
+/// Returns the id that a label or `leaf` entry names.
 fn fact_id(literal: &[u8]) -> Option<Box<str>> {
     let name = json::string(literal).or_else(|| std::str::from_utf8(literal).ok().map(Into::into));
     name.filter(|name| !name.is_empty()).map(|name| name.as_ref().into())
 }
 
-/// Returns a head for an entry treering itself wrote.
+/// Returns the head of an entry that treering itself wrote.
 pub(crate) fn own_head<'a>(
     kind: Kind,
     role: Option<Role>,

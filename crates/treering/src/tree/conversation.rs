@@ -8,10 +8,10 @@ use crate::entry::Kind;
 use crate::error::Result;
 use crate::id::EntryId;
 
-/// A tree without its bookkeeping entries: `leaf` and `label` entries record what was done to the tree,
-/// not what was said in it.
+/// A tree without its bookkeeping entries: `leaf` and `label` entries are about the tree, and not
+/// part of the conversation.
 ///
-/// The children of a bookkeeping entry are children of the nearest entry above it that is none. The
+/// The children of a bookkeeping entry become children of the nearest other entry above it. The
 /// methods are those of [`Tree`], which include every entry.
 ///
 /// ```
@@ -43,7 +43,7 @@ impl Tree {
     /// Returns the tree without bookkeeping entries. Takes time linear in the size of the tree.
     pub fn conversation(&self) -> Conversation<'_> {
         let mut parents = vec![NONE; self.row_count()];
-        // Parents come before their children in this order, also where they do not in the file.
+        // In this order parents come before their children, even if they do not in the file.
         let mut stack: Vec<Row> = self.children_index().roots().to_vec();
         while let Some(row) = stack.pop() {
             let above = if self.is_bookkeeping(row) { parents[row.index()] } else { row };
@@ -67,13 +67,13 @@ impl Conversation<'_> {
         rows.iter().map(|&row| self.tree.id(row)).collect()
     }
 
-    /// Returns the entry that `id` continues; `None` for a root.
+    /// Returns the parent of `id`; `None` for a root.
     pub fn parent(&self, id: impl AsRef<str>) -> Result<Option<EntryId>> {
         let parent = self.parents[self.tree.find_row(id.as_ref())?.index()];
         Ok((parent != NONE).then(|| self.tree.id(parent)))
     }
 
-    /// Returns the entries directly under `id`, oldest first. A bookkeeping entry has none.
+    /// Returns the children of `id`, oldest first. A bookkeeping entry has none.
     pub fn children(&self, id: impl AsRef<str>) -> Result<Vec<EntryId>> {
         Ok(self.ids(self.children.of(self.tree.find_row(id.as_ref())?)))
     }
@@ -83,7 +83,7 @@ impl Conversation<'_> {
         self.ids(self.children.roots())
     }
 
-    /// Returns the entries that nothing continues, in file order: the ends of all branches.
+    /// Returns the entries without children, in file order: the ends of all branches.
     pub fn leaves(&self) -> Vec<EntryId> {
         let rows = self.tree.live().filter(|&row| !self.tree.is_bookkeeping(row));
         let ends = rows.filter(|&row| self.children.of(row).is_empty());
@@ -102,7 +102,7 @@ impl Conversation<'_> {
         self.tree.walk_over(&self.children, Some(&self.parents))
     }
 
-    /// Returns the roots with everything below them.
+    /// Returns the roots with all their descendants.
     pub fn nested(&self) -> Vec<TreeNode<'_>> {
         TreeNode::nest(self.walk())
     }

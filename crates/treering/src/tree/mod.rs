@@ -1,7 +1,7 @@
 //! The tree: every entry of a session as a row, its parent as another row.
 //!
-//! The tree is flat and does no I/O. It knows where entries stand but not their content, so that it takes
-//! about 60 bytes for each entry, whatever the size of the session. Walks are loops, never recursion, and
+//! The tree is flat and does no I/O. It has the positions of entries but not their content, so that
+//! it takes about 60 bytes for each entry, whatever its size. Walks are loops, never recursion, and
 //! every walk ends.
 
 mod build;
@@ -28,7 +28,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 use std::sync::{Arc, OnceLock};
 
-/// The number of entries that an ambiguous text is answered with.
+/// The maximum number of candidates for an ambiguous text.
 const MAX_CANDIDATES: usize = 10;
 
 /// A snapshot of a session's tree.
@@ -50,47 +50,47 @@ const MAX_CANDIDATES: usize = 10;
 pub struct Tree {
     nodes: Vec<Node>,
     ids: Ids,
-    /// Id to row. Seeded, so that no file can be made to collide.
+    /// Maps ids to rows. The hash is seeded, so that no file can be made to cause collisions.
     rows: hashbrown::HashTable<Slot>,
     hasher: RandomState,
     labels: HashMap<Box<str>, Label>,
     /// The targets of the `leaf` entries.
     leaf_targets: HashMap<Row, Option<Box<str>>>,
     name: Option<Box<str>>,
-    /// Every name the session was given, and by which row.
+    /// Every name that the session was given, with the row that set it.
     names: Vec<(Row, Option<Box<str>>)>,
-    /// The active leaf, where a dialect has a rule of its own for it.
+    /// The active leaf, if the dialect has a rule of its own for it.
     chosen_leaf: Option<Option<Row>>,
     shadowed: u32,
-    /// Rows whose parent is missing, with its id.
+    /// Rows whose parent is missing, with the parent's id.
     orphans: Vec<(Row, Box<str>)>,
-    /// The ids they miss.
+    /// The ids of the missing parents.
     missed: HashSet<Box<str>>,
-    /// Nothing had to be settled.
+    /// Whether every link leads to an earlier row and no id is repeated.
     plain: bool,
     children: OnceLock<Arc<walk::Children>>,
 }
 
-/// The way entries of a file are linked.
+/// The way in which the entries of a file are linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Entries name their parents.
     Tree,
-    /// Every entry continues the one before it.
+    /// Every entry is the child of the one before it.
     Chain,
 }
 
 /// A label in force.
 #[derive(Debug, Clone)]
 struct Label {
-    /// The entry that set it.
+    /// The row of the entry that set the label.
     row: Row,
     text: Box<str>,
-    /// As it stands in the file: not every text can be a `String`.
+    /// The label as in the file, because not every text can be a `String`.
     literal: Box<[u8]>,
 }
 
-/// A row and the hash of its id, kept so that growing the table need not look at ids again.
+/// A row and the hash of its id, so that growing the table need not hash ids again.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     hash: u32,
@@ -98,19 +98,19 @@ struct Slot {
 }
 
 impl Slot {
-    /// Spread over 64 bits: the table uses the lowest and the highest ones.
+    /// Spreads a hash over 64 bits: the table uses the lowest and the highest ones.
     fn spread(hash: u32) -> u64 {
         u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 }
 
-/// All ids, one after the other.
+/// All ids, concatenated.
 #[derive(Debug, Clone, Default)]
 struct Ids(String);
 
 impl Ids {
-    /// Returns where the text is kept. Past four gigabytes of ids, which no file reaches, ids are
-    /// empty.
+    /// Returns the position of the stored text. Beyond four gigabytes of ids, which no file
+    /// reaches, ids are empty.
     fn add(&mut self, text: &str) -> (u32, u16) {
         match (u32::try_from(self.0.len()), u16::try_from(text.len())) {
             (Ok(start), Ok(len)) => {
@@ -158,17 +158,18 @@ impl Tree {
         }
     }
 
-    /// Returns how many entries the tree has. Entries whose id a later one took do not count.
+    /// Returns the number of entries in the tree. Shadowed entries, whose id a later entry has, do
+    /// not count.
     pub fn len(&self) -> usize {
         self.nodes.len() - self.shadowed as usize
     }
 
-    /// Returns whether there is no entry.
+    /// Returns whether the tree has no entries.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// Returns how many lines lost their id to a later one.
+    /// Returns the number of shadowed entries, whose id a later entry has.
     pub fn shadowed(&self) -> usize {
         self.shadowed as usize
     }
@@ -178,31 +179,31 @@ impl Tree {
         self.name.as_deref()
     }
 
-    /// Returns the name that the nearest entry on the path to the active leaf gave.
+    /// Returns the name that the nearest naming entry on the path to the active leaf set.
     pub(crate) fn name_on_path(&self) -> Option<Box<str>> {
         let leaf = self.file_leaf_row().filter(|_| !self.names.is_empty())?;
         let named = |row: Row| self.names.iter().rev().find(|(by, _)| *by == row);
         self.ancestors(leaf).find_map(named).and_then(|(_, name)| name.clone())
     }
 
-    /// Returns the last name that one of these rows, in the order of the file, gave; `None` if none
+    /// Returns the last name that one of these rows, in file order, set; `None` if none of them
     /// did.
     pub(crate) fn name_given_by(&self, rows: &[Row]) -> Option<Option<&str>> {
         let given = self.names.iter().rev().find(|(row, _)| rows.binary_search(row).is_ok());
         given.map(|(_, name)| name.as_deref())
     }
 
-    /// Returns the last name that an entry gave, be it none.
+    /// Returns the last name that an entry set; `None` if the entry removed it.
     pub(crate) fn last_given_name(&self) -> Option<&str> {
         self.names.last()?.1.as_deref()
     }
 
-    /// Returns the last name that is one.
+    /// Returns the last name that is not empty.
     pub(crate) fn last_name(&self) -> Option<Box<str>> {
         self.names.iter().rev().find_map(|(_, name)| name.clone())
     }
 
-    /// Returns whether there is an entry of exactly this id.
+    /// Returns whether there is an entry with exactly this id.
     pub fn contains(&self, id: impl AsRef<str>) -> bool {
         self.row(id.as_ref()).is_some()
     }
@@ -211,7 +212,7 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownEntry`] if there is no entry of exactly this id.
+    /// Fails with [`Error::UnknownEntry`] if there is no entry with exactly this id.
     pub fn find(&self, id: impl AsRef<str>) -> Result<EntryId> {
         self.find_row(id.as_ref()).map(|row| self.id(row))
     }
@@ -220,8 +221,8 @@ impl Tree {
         self.row(id).ok_or_else(|| Error::UnknownEntry(id.to_owned()))
     }
 
-    /// Returns the entry that a text means: the one with this id, or the only one whose id begins
-    /// with it. See [`Session::resolve`](crate::Session::resolve).
+    /// Returns the entry that a text refers to: the one with this id, or the only one whose id
+    /// begins with it. See [`Session::resolve`](crate::Session::resolve).
     pub fn resolve(&self, text: &str) -> Resolved {
         if let Some(row) = self.row(text) {
             return Resolved::Found(self.id(row));
@@ -241,8 +242,8 @@ impl Tree {
         }
     }
 
-    /// Returns the same as [`find_row`](Self::find_row), and tries `likely` first: sequential
-    /// readers know the next row.
+    /// Returns the same as [`find_row`](Self::find_row), and tries `likely` first, because
+    /// sequential readers know the next row.
     pub(crate) fn find_row_at(&self, likely: Row, id: &str) -> Result<Row> {
         match self.nodes.get(likely.index()) {
             Some(node) if !node.has(Node::SHADOWED) && self.id_bytes(likely) == id.as_bytes() => {
@@ -266,7 +267,7 @@ impl Tree {
         self.nodes.get(row.index()).map_or(b"", |node| self.ids.bytes(node))
     }
 
-    /// Makes room for about so many more entries.
+    /// Reserves memory for about this many more entries.
     pub(crate) fn reserve(&mut self, entries: usize) {
         self.nodes.reserve(entries);
         self.ids.0.reserve(entries.saturating_mul(8));
@@ -281,7 +282,7 @@ impl Tree {
         EntryId::from(self.id_text(row))
     }
 
-    /// Returns the id as JSON: a number where the file has one.
+    /// Returns the id as JSON: a number if it is one in the file.
     pub(crate) fn id_literal(&self, row: Row) -> Vec<u8> {
         match self.node(row).has(Node::NUMBER) {
             true => self.id_bytes(row).to_vec(),
@@ -293,12 +294,12 @@ impl Tree {
         &self.nodes[row.index()]
     }
 
-    /// Returns the number of rows, those that are not part of the tree included.
+    /// Returns the number of rows, including those that are not part of the tree.
     pub(crate) fn row_count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Returns the row that the next entry gets.
+    /// Returns the row that the next entry will get.
     pub(crate) fn next_row(&self) -> Row {
         Row::new(self.nodes.len())
     }
@@ -318,7 +319,7 @@ impl Tree {
         self.nodes.get(row.index())
     }
 
-    /// Returns the first row whose entry does not begin before `offset`.
+    /// Returns the first row whose entry begins at or after `offset`.
     pub(crate) fn row_from(&self, offset: u64) -> Row {
         Row::new(self.nodes.partition_point(|node| node.offset < offset))
     }
@@ -333,7 +334,7 @@ impl Tree {
         self.live_from(Row::FIRST)
     }
 
-    /// Returns the same from a row on.
+    /// Returns the rows that are part of the tree, from a row on, in file order.
     pub(crate) fn live_from(
         &self,
         first: Row,
@@ -371,8 +372,8 @@ impl Tree {
         self.label_of(row).map(|label| (&*label.literal, label.row))
     }
 
-    /// Returns every label in force on an entry of the tree, in the order they were set: the
-    /// target, the text, and when.
+    /// Returns all labels in force, in the order in which they were set: the target, the text, and
+    /// the time.
     pub fn labels(&self) -> Vec<(EntryId, &str, Option<i64>)> {
         let mut labels: Vec<_> =
             self.labels.iter().filter(|(target, _)| self.contains(target)).collect();
@@ -385,8 +386,8 @@ impl Tree {
             .collect()
     }
 
-    /// The leaf the file says is active: its last entry, or what the last entry points to if that is
-    /// a `leaf` entry. One that points nowhere is passed over.
+    /// Returns the active leaf of the file: its last entry, or the target of the last entry if that
+    /// is a `leaf` entry. A `leaf` entry whose target does not exist is skipped.
     pub fn file_leaf(&self) -> Option<EntryId> {
         self.file_leaf_row().map(|row| self.id(row))
     }
@@ -396,7 +397,7 @@ impl Tree {
             return leaf;
         }
         for row in self.live().rev() {
-            // A damaged leaf entry is judged like any damaged entry: by what it hangs on.
+            // For a damaged `leaf` entry, its parent counts, as for any damaged entry.
             if self.node(row).kind() != Kind::Leaf || self.node(row).has(Node::DAMAGED) {
                 return Some(row);
             }
@@ -412,13 +413,13 @@ impl Tree {
         None
     }
 
-    /// Returns the row that a leaf entry points to.
+    /// Returns the target row of a `leaf` entry.
     pub(crate) fn leaf_target(&self, row: Row) -> Option<Row> {
         self.leaf_targets.get(&row)?.as_deref().and_then(|target| self.row(target))
     }
 
-    /// Returns whether the leaf entries at the end of the file point to something that is not
-    /// there, or there is nothing but such entries.
+    /// Returns whether the targets of the `leaf` entries at the end of the file do not exist, or
+    /// there are only such entries.
     pub(crate) fn points_nowhere(&self) -> bool {
         for row in self.live().rev() {
             match self.leaf_targets.get(&row) {
@@ -433,7 +434,7 @@ impl Tree {
         true
     }
 
-    /// Returns the problems that the rules settled, with their offsets.
+    /// Returns the problems that were found while building the tree, with their offsets.
     pub(crate) fn problems(&self) -> impl Iterator<Item = (u64, Problem)> + '_ {
         self.rows().zip(&self.nodes).filter_map(|(row, node)| {
             let id = || EntryId::from(self.ids.get(node));
@@ -449,21 +450,21 @@ impl Tree {
         })
     }
 
-    /// Returns the parent that a row names and that is not there; `None` for any other row, also
-    /// for one whose parents lead in a circle.
+    /// Returns the parent that a row names if it does not exist; `None` for any other row,
+    /// including one in a ring.
     pub(crate) fn missing_parent(&self, row: Row) -> Option<&str> {
         let at = self.orphans.binary_search_by_key(&row, |(row, _)| *row).ok()?;
         let wanted = &*self.orphans[at].1;
         (wanted != self.id_text(row)).then_some(wanted)
     }
 
-    /// Returns whether every link leads to an earlier row, so that ancestors have falling row
+    /// Returns whether every link leads to an earlier row, so that ancestors have decreasing row
     /// numbers.
     pub(crate) fn is_plain(&self) -> bool {
         self.plain
     }
 
-    /// Returns whether some entry names a parent of this id that is not there.
+    /// Returns whether some entry names this id as its parent although no entry has it.
     pub(crate) fn is_missed(&self, id: &str) -> bool {
         self.missed.contains(id)
     }

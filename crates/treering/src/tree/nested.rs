@@ -4,7 +4,7 @@ use super::Tree;
 use super::walk::TreeItem;
 use std::fmt;
 
-/// An entry with everything below it.
+/// An entry with all its descendants.
 ///
 /// A tree may be a million entries deep, so code that walks over it should use a stack of its own, or
 /// [`Tree::walk`], instead of recursion. Dropping a node does not recurse.
@@ -28,7 +28,7 @@ use std::fmt;
 pub struct TreeNode<'a> {
     /// The entry.
     pub entry: TreeItem<'a>,
-    /// Its children, oldest first.
+    /// The children of the entry, oldest first.
     pub children: Vec<TreeNode<'a>>,
 }
 
@@ -49,10 +49,10 @@ impl Drop for TreeNode<'_> {
 }
 
 impl<'a> TreeNode<'a> {
-    /// Nests the items of a walk.
+    /// Converts the items of a walk to nested nodes.
     pub(super) fn nest(walk: impl Iterator<Item = TreeItem<'a>>) -> Vec<Self> {
         let mut roots = Vec::new();
-        // The nodes above the next item: as many as its depth says.
+        // The ancestors of the next item: as many as its depth.
         let mut path: Vec<TreeNode<'a>> = Vec::new();
         let close = |path: &mut Vec<TreeNode<'a>>, roots: &mut Vec<TreeNode<'a>>| {
             if let Some(node) = path.pop() {
@@ -73,7 +73,7 @@ impl<'a> TreeNode<'a> {
 }
 
 impl Tree {
-    /// Returns the roots with everything below them.
+    /// Returns the roots with all their descendants.
     pub fn nested(&self) -> Vec<TreeNode<'_>> {
         TreeNode::nest(self.walk())
     }

@@ -1,4 +1,4 @@
-//! One entry as the tree holds it: 48 bytes, whatever the entry's size.
+//! A row of the tree: 48 bytes for each entry, whatever its size.
 
 use super::row::{NONE, Row};
 use crate::entry::{Kind, Role};
@@ -6,18 +6,18 @@ use crate::entry::{Kind, Role};
 /// A row of the tree. Rows are in file order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Node {
-    /// The position of the entry's bytes.
+    /// The offset of the entry's bytes in the log.
     pub offset: u64,
     pub len: u64,
-    /// Unix milliseconds; [`Node::NO_TIME`] where the entry has none.
+    /// The time in Unix milliseconds; [`Node::NO_TIME`] if the entry has none.
     pub time: i64,
     pub id_start: u32,
     pub id_len: u16,
     pub flags: u8,
     what: u8,
     pub parent: Row,
-    /// The nearest row at or above this one that sets the thinking level, names a model, or compacts.
-    /// Inherited, so that settings never need a walk to the root.
+    /// The nearest row at or above this one that sets the thinking level, names a model, or
+    /// compacts. These are inherited, so that finding a setting never needs a walk to the root.
     pub thinking: Row,
     pub model: Row,
     pub compaction: Row,
@@ -26,19 +26,20 @@ pub(crate) struct Node {
 impl Node {
     pub(crate) const NO_TIME: i64 = i64::MIN;
 
-    /// The id stands in the file as a number.
+    /// The id is a number in the file.
     pub(crate) const NUMBER: u8 = 1;
-    /// A later line has the same id: this one is not part of the tree.
+    /// A later line has the same id, so this one is not part of the tree.
     pub(crate) const SHADOWED: u8 = 2;
-    /// The entry names a parent that is missing, itself, or its own descendant.
+    /// The entry's parent is missing, is the entry itself, or is its own descendant.
     pub(crate) const LOST_PARENT: u8 = 4;
     /// The id is not in the file but derived from the entry's line.
     pub(crate) const DERIVED: u8 = 8;
-    /// Known to be damaged. Its absence says nothing: most bodies are not looked at.
+    /// The entry is known to be damaged. If this is not set, the entry may still be damaged,
+    /// because most bodies are not read.
     pub(crate) const DAMAGED: u8 = 16;
-    /// Part of a conversation that another agent had on behalf of this one.
+    /// The entry is part of the conversation of a subagent.
     pub(crate) const SIDECHAIN: u8 = 32;
-    /// Continues the message of the row above it.
+    /// The entry continues the message of the row above it.
     pub(crate) const CONTINUED: u8 = 64;
 
     pub(crate) fn new(offset: u64, len: u64, kind: Kind, role: Option<Role>) -> Self {
@@ -101,14 +102,14 @@ impl Node {
         ROLES.get(usize::from(self.what >> 4)).copied()
     }
 
-    /// Returns whether the entry replaced older context by a summary: a compaction, or a summary that
-    /// is a message (Claude Code).
+    /// Returns whether the entry replaced older context by a summary: a compaction, or a message
+    /// that is a summary (Claude Code).
     pub(crate) fn is_compaction(&self) -> bool {
         self.kind() == Kind::Compaction
             || (self.role() == Some(Role::CompactionSummary) && !self.has(Self::CONTINUED))
     }
 
-    /// Takes over from its parent what is inherited, and adds its own.
+    /// Inherits settings from its parent, and adds its own.
     pub(crate) fn inherit(&mut self, row: Row, parent: Option<Node>) {
         let (thinking, model, compaction) =
             parent.map_or((NONE, NONE, NONE), |p| (p.thinking, p.model, p.compaction));

@@ -2,23 +2,23 @@
 
 use std::ops::Range;
 
-/// The number of an entry in a tree, in the order of the file.
+/// The number of an entry in a tree, in file order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Row(u32);
 
-/// "No such row": what a node has in place of an `Option`, which would make it larger.
+/// No row. A node has this instead of an `Option`, which would be larger.
 pub(crate) const NONE: Row = Row(u32::MAX);
 
 impl Row {
     /// The row of the first entry.
     pub(crate) const FIRST: Row = Row(0);
 
-    /// Returns the row with this index; [`NONE`] if it is beyond what a tree can hold.
+    /// Returns the row with this index; [`NONE`] if no tree can have so many rows.
     pub(crate) fn new(index: usize) -> Row {
         u32::try_from(index).map_or(NONE, Row)
     }
 
-    /// Returns the place of the row's entry in an array with one item for every row.
+    /// Returns the index of the row in an array with one item for every row.
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }

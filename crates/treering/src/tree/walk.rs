@@ -1,4 +1,4 @@
-//! Walks over the tree: paths, children, leaves, ancestors, the whole of it in order.
+//! Walks over the tree: paths, children, leaves, ancestors, and all entries in order.
 
 use super::Tree;
 use super::node::Node;
@@ -8,10 +8,11 @@ use crate::error::Result;
 use crate::id::EntryId;
 use std::sync::Arc;
 
-/// All children of all rows in two flat arrays, made by a counting sort.
+/// The children of all rows in two flat arrays, built by a counting sort.
 #[derive(Debug)]
 pub(crate) struct Children {
-    /// The position where the children of a row begin; one more at the end. The roots come last.
+    /// The index at which the children of each row begin, and one more at the end. The roots come
+    /// last.
     starts: Vec<u32>,
     rows: Vec<Row>,
 }
@@ -31,27 +32,27 @@ impl Children {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TreeItem<'a> {
-    /// The entry.
+    /// The id of the entry.
     pub id: &'a str,
-    /// Its parent in the tree.
+    /// The id of the parent in the tree.
     pub parent: Option<&'a str>,
-    /// The number of entries above it.
+    /// The number of ancestors.
     pub depth: usize,
-    /// Its type.
+    /// The type of the entry.
     pub kind: Kind,
-    /// The role, if it is a message.
+    /// The role of the entry, if it is a message.
     pub role: Option<Role>,
-    /// Its label.
+    /// The label of the entry.
     pub label: Option<&'a str>,
-    /// Its label as a JSON string, exactly as in the file.
+    /// The label of the entry as a JSON string, exactly as in the file.
     pub label_json: Option<&'a [u8]>,
-    /// When the label was set, in Unix milliseconds.
+    /// The time at which the label was set, in Unix milliseconds.
     pub label_time: Option<i64>,
     /// The number of children.
     pub children: usize,
-    /// Whether it is part of a conversation that another agent had on behalf of this one.
+    /// Whether the entry is part of the conversation of a subagent.
     pub sidechain: bool,
-    /// The number of bytes of its record.
+    /// The length of the entry's record in bytes.
     pub bytes: u64,
 }
 
@@ -60,11 +61,11 @@ pub struct TreeItem<'a> {
 pub struct TreeWalk<'a> {
     tree: &'a Tree,
     children: &'a Children,
-    /// The rows with a label: most have none, and need no lookup.
+    /// Whether each row has a label: most have none, and need no lookup.
     labeled: Vec<bool>,
-    /// Rows still to visit, and their depth.
+    /// Rows that are still to be visited, with their depth.
     stack: Vec<(Row, usize)>,
-    /// The parents of rows, where they are not those of the tree.
+    /// The parents of rows, if they are not those of the tree.
     parents: Option<&'a [Row]>,
 }
 
@@ -95,8 +96,8 @@ impl<'a> Iterator for TreeWalk<'a> {
 }
 
 impl Tree {
-    /// Every entry, parents before children, children from oldest to newest: by time, file order
-    /// breaking ties and standing in for missing times. Roots are in file order.
+    /// Walks over every entry, parents before children, children from oldest to newest: by time,
+    /// and in file order if times are equal or missing. Roots are in file order.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -125,14 +126,14 @@ impl Tree {
         TreeWalk { tree: self, children, labeled, stack, parents }
     }
 
-    /// The children lists of all entries, made when first asked for.
+    /// Returns the lists of children of all entries, which are built on first use.
     pub(crate) fn children_index(&self) -> &Children {
         self.children
             .get_or_init(|| Arc::new(self.sort_children(self.live(), |row| self.node(row).parent)))
     }
 
-    /// Returns the children lists of some rows by a parent relation, in linear time, but for sorting
-    /// siblings.
+    /// Returns the lists of children of some rows for a parent relation, in linear time except for
+    /// sorting siblings.
     pub(super) fn sort_children(
         &self,
         of: impl Iterator<Item = Row> + Clone,
@@ -166,7 +167,8 @@ impl Tree {
         Children { starts, rows }
     }
 
-    /// Oldest first. A sibling without a valid time counts as old as the one before it in the file.
+    /// Sorts siblings, oldest first. A sibling without a valid time counts as old as the one before
+    /// it in the file.
     fn sort_siblings(&self, rows: &mut [Row]) {
         let mut last = Node::NO_TIME;
         let mut timed: Vec<(i64, Row)> = Vec::with_capacity(rows.len());
@@ -180,44 +182,45 @@ impl Tree {
         }
     }
 
-    /// The rows from the root to `row`.
+    /// Returns the rows from the root to `row`.
     pub(crate) fn path_rows(&self, row: Row) -> Vec<Row> {
         let mut path: Vec<Row> = self.ancestors(row).collect();
         path.reverse();
         path
     }
 
-    /// `row`, its parent, and so on to the root.
+    /// Returns `row`, its parent, and so on to the root.
     pub(crate) fn ancestors(&self, row: Row) -> impl Iterator<Item = Row> + '_ {
         let step = |&row: &Row| Some(self.node(row).parent).filter(|&parent| parent != NONE);
         std::iter::successors(Some(row).filter(|&row| row != NONE), step)
     }
 
-    /// The entries from the root to `id`.
+    /// Returns the entries from the root to `id`.
     pub fn path(&self, id: impl AsRef<str>) -> Result<Vec<EntryId>> {
         let rows = self.path_rows(self.find_row(id.as_ref())?);
         Ok(rows.into_iter().map(|row| self.id(row)).collect())
     }
 
-    /// The entry that `id` continues; `None` for a root.
+    /// Returns the parent of `id`; `None` for a root.
     pub fn parent(&self, id: impl AsRef<str>) -> Result<Option<EntryId>> {
         let parent = self.node(self.find_row(id.as_ref())?).parent;
         Ok((parent != NONE).then(|| self.id(parent)))
     }
 
-    /// The entries directly under `id`, oldest first.
+    /// Returns the children of `id`, oldest first.
     pub fn children(&self, id: impl AsRef<str>) -> Result<Vec<EntryId>> {
         let rows = self.children_index().of(self.find_row(id.as_ref())?);
         Ok(rows.iter().map(|&row| self.id(row)).collect())
     }
 
-    /// The entries that have no parent, in file order.
+    /// Returns the entries without a parent, in file order.
     pub fn roots(&self) -> Vec<EntryId> {
         self.children_index().roots().iter().map(|&row| self.id(row)).collect()
     }
 
-    /// Returns the entries without children, in file order, `leaf` and `label` entries included. The
-    /// ends of the branches of the conversation are [`Conversation::leaves`](super::Conversation::leaves).
+    /// Returns the entries without children, in file order, including `leaf` and `label` entries.
+    /// The ends of the branches of the conversation are
+    /// [`Conversation::leaves`](super::Conversation::leaves).
     pub fn leaves(&self) -> Vec<EntryId> {
         let children = self.children_index();
         let ends = self.live().filter(|&row| children.of(row).is_empty());
@@ -251,18 +254,18 @@ impl Tree {
         counts
     }
 
-    /// Returns the number of entries above `id`.
+    /// Returns the number of ancestors of `id`.
     pub fn depth(&self, id: impl AsRef<str>) -> Result<usize> {
         Ok(self.ancestors(self.find_row(id.as_ref())?).count() - 1)
     }
 
-    /// Whether `ancestor` is `id` or above it.
+    /// Returns whether `ancestor` is `id` or above it.
     pub fn is_ancestor(&self, ancestor: impl AsRef<str>, id: impl AsRef<str>) -> Result<bool> {
         let (ancestor, row) = (self.find_row(ancestor.as_ref())?, self.find_row(id.as_ref())?);
         Ok(self.ancestors(row).any(|row| row == ancestor))
     }
 
-    /// The deepest entry that both paths share; `None` if they have different roots.
+    /// Returns the deepest entry that both paths share; `None` if they have different roots.
     pub fn common_ancestor(
         &self,
         a: impl AsRef<str>,

@@ -1,8 +1,8 @@
 //! Computes the usage of every branch of a session.
 //!
-//! Sums of all paths at once: a walk over the tree keeps the sum of the path to where it is, and takes
-//! back on its way up what it added on its way down. A path that has an event twice counts it once, so
-//! what each event amounts to on the current path is kept as well.
+//! The sums of all paths are computed in one walk over the tree, which keeps the sum of the current
+//! path, and undoes on its way up what it added on its way down. If an event is on a path twice, it
+//! counts once, so the usage of each event on the current path is kept as well.
 
 use super::event::{EventHasher, Key};
 use super::read::Usage;
@@ -15,20 +15,21 @@ use crate::snapshot::Snapshot;
 use crate::tree::{NONE, Node, Row, Tree};
 use std::collections::{HashMap, HashSet};
 
-/// A branch: a path to an entry that nothing continues, or to the active leaf.
+/// A branch: a path to an entry without children, or to the active leaf.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Branch {
-    /// Its last entry.
+    /// The last entry of the branch.
     pub leaf: EntryId,
-    /// Whether it is the path to the active leaf.
+    /// Whether this is the path to the active leaf.
     pub is_active: bool,
-    /// Whether another agent worked here on behalf of this one.
+    /// Whether this is the work of a subagent.
     pub is_sidechain: bool,
-    /// Whether anything was said on it (messages, summaries) after its branch point, and after the
-    /// active leaf if that is on its way. If not, it is a label, a setting, or an agent's note.
+    /// Whether there are messages or summaries after the branch point, and after the active leaf if
+    /// that is on the path. Otherwise the branch only has labels, settings or notes of an agent.
     pub is_said: bool,
-    /// The branch point at which it left other branches; `None` if it goes back to its root alone.
+    /// The branch point at which the branch left other branches; `None` if there is none on its
+    /// path.
     pub since: Option<EntryId>,
     /// The number of entries after the branch point.
     pub own_entries: u64,
@@ -38,13 +39,13 @@ pub struct Branch {
     pub own: Usage,
     /// The usage of the whole path.
     pub usage: Usage,
-    /// When the last of its own entries that has a time was written, in Unix milliseconds.
+    /// The time of the last entry after the branch point that has a time, in Unix milliseconds.
     pub time: Option<i64>,
 }
 
 impl Branch {
-    /// Returns whether the branch is one of those that treering lists and counts: the active one, and
-    /// every other, sidechains excepted, on which something was said.
+    /// Returns whether treering lists and counts the branch: the active branch, and every other one
+    /// that has messages or summaries of its own and is not a sidechain.
     pub fn is_counted(&self) -> bool {
         self.is_active || (self.is_said && !self.is_sidechain)
     }
@@ -61,19 +62,20 @@ pub(super) fn preorder(tree: &Tree) -> impl Iterator<Item = Row> + '_ {
     })
 }
 
-/// Returns whether an entry says something in the conversation.
+/// Returns whether an entry is part of the conversation.
 fn is_said(node: &Node) -> bool {
     let kinds = [Kind::Message, Kind::Compaction, Kind::BranchSummary, Kind::CustomMessage];
     kinds.contains(&node.kind())
 }
 
 /// Returns the number of branches of a tree whose active leaf is `active`: those for which
-/// [`Branch::is_counted`] holds. Needs no body and no sums, so that lists can afford it.
+/// [`Branch::is_counted`] is true. This reads no bodies and computes no sums, so that it is cheap
+/// enough for lists.
 pub(crate) fn count(tree: &Tree, active: Option<Row>) -> usize {
     count_where(tree, active, |_| true)
 }
 
-/// Counts the branches whose last row passes `is_in`.
+/// Counts the branches for whose last row `is_in` is true.
 pub(super) fn count_where(tree: &Tree, active: Option<Row>, is_in: impl Fn(Row) -> bool) -> usize {
     let continuations = tree.continuations();
     let is_counted = |row: &Row| {
@@ -89,7 +91,7 @@ pub(super) fn count_where(tree: &Tree, active: Option<Row>, is_in: impl Fn(Row) 
     usize::from(active.is_some_and(&is_in)) + ends(tree, &continuations).filter(is_counted).count()
 }
 
-/// Returns the rows that nothing continues, in the order of the file.
+/// Returns the rows that are ends of branches, in file order.
 fn ends<'a>(tree: &'a Tree, continuations: &'a [u32]) -> impl Iterator<Item = Row> + 'a {
     let is_end =
         |row: &Row| continuations[row.index()] == 0 && tree.node(*row).kind() != Kind::Leaf;
@@ -131,12 +133,12 @@ fn events(view: &Snapshot) -> Result<Events> {
     Ok(events)
 }
 
-/// The path to where a walk is.
+/// The sums of the current path.
 #[derive(Debug, Clone, Copy)]
 struct Path {
     usage: Usage,
     entries: u64,
-    /// The nearest branch point above, and what it had used there.
+    /// The nearest branch point above, and the sums there.
     since: Row,
     usage_before: Usage,
     entries_before: u64,
@@ -177,13 +179,13 @@ struct Walk<'a> {
     tree: &'a Tree,
     continuations: &'a [u32],
     events: &'a Events,
-    /// The events that stand in more than one row.
+    /// The events that are in more than one row.
     repeated: HashSet<Key, foldhash::fast::RandomState>,
     /// The usage of each event on the current path.
     on_path: HashMap<Key, Usage, foldhash::fast::RandomState>,
-    /// The previous values, to restore them when the walk goes back.
+    /// The previous values, to restore them on the way up.
     undo: Vec<(Key, Option<Usage>)>,
-    /// The position that the walk will return to.
+    /// The rows to which the walk will return.
     forks: Vec<Fork>,
 }
 
@@ -204,7 +206,7 @@ impl<'a> Walk<'a> {
         Walk { tree, continuations, events, repeated, on_path, undo, forks }
     }
 
-    /// Shows every row and the path to it.
+    /// Calls `show` with every row and the path to it.
     fn run(&mut self, mut show: impl FnMut(Row, &mut Path)) {
         let children = self.tree.children_index();
         let mut path = Path::ROOT;
@@ -225,14 +227,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Remembers a row that the walk will come back to.
+    /// Records a row to which the walk will return.
     fn fork(&mut self, row: Row, children: usize, path: Path) {
         if children > 1 {
             self.forks.push(Fork { row, path, undo: self.undo.len(), left: children });
         }
     }
 
-    /// Goes back to a parent; `None` if the walk is there, because it has only one child.
+    /// Returns to a parent; `None` if the walk is already there, because the parent has only one
+    /// child.
     fn back_to(&mut self, parent: Row) -> Option<Path> {
         let fork = self.forks.last_mut().filter(|fork| fork.row == parent)?;
         fork.left -= 1;

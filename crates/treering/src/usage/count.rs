@@ -1,7 +1,7 @@
 //! Counts the events of many sessions, each once.
 //!
-//! The same count as the [ledger](super::ledger)'s, from events that were read before. As all sessions are
-//! known, families do not depend on their order.
+//! The result equals that of the [ledger](super::ledger), for events that were read before. As all
+//! sessions are known, families do not depend on their order.
 
 use super::Purpose;
 use super::event::{EventHasher, EventSeed, Key, families};
@@ -17,14 +17,15 @@ use hashbrown::hash_table::Entry;
 pub struct UsageSource<'a> {
     /// The id of the session.
     pub id: &'a str,
-    /// The session it was forked from, as its header names it.
+    /// The session that this one was forked from, as its header names it.
     pub parent: Option<&'a str>,
-    /// Its events. Their names must have the seed that is counted with.
+    /// The usage events of the session. They must have been read with the seed that they are
+    /// counted with.
     pub events: &'a SessionEvents,
 }
 
 impl<'a> UsageSource<'a> {
-    /// Returns the source for the session `id`, which was forked from `parent`.
+    /// Creates the source for the session `id`, which was forked from `parent`.
     pub fn new(id: &'a str, parent: Option<&'a str>, events: &'a SessionEvents) -> Self {
         UsageSource { id, parent, events }
     }
@@ -34,11 +35,11 @@ impl<'a> UsageSource<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CountedEvent<'a> {
-    /// The first session that has it, by its place among the sessions that were counted.
+    /// The index of the first session that has the event.
     pub session: usize,
-    /// The earliest time that a record of it has, in Unix milliseconds.
+    /// The earliest time in the event's records, in Unix milliseconds.
     pub time: Option<i64>,
-    /// The model, as `provider/model`; empty if nothing names it.
+    /// The model, as `provider/model`; empty if it is not known.
     pub model: &'a str,
     /// The purpose of the request.
     pub purpose: Purpose,
@@ -46,8 +47,8 @@ pub struct CountedEvent<'a> {
     pub usage: Usage,
 }
 
-/// Counts the events of some sessions. An event that several sessions have belongs to the first of them, so
-/// that the sums over all sessions are the sum over all events.
+/// Counts the events of some sessions. An event that several sessions have counts for the first of
+/// them, so that the sum over all sessions equals the sum over all events.
 ///
 /// ```
 /// use treering::usage::{EventSeed, UsageSource, count};
@@ -69,7 +70,7 @@ pub fn count<'a>(seed: EventSeed, sessions: &[UsageSource<'a>]) -> Vec<CountedEv
     let hasher = EventHasher::new(seed);
     let families = families(sessions.iter().map(|session| (session.id, session.parent)));
     let all = sessions.iter().map(|session| session.events.len()).sum();
-    // A table of places in `keys`, which takes a third of the memory of a map.
+    // A table of indices into `keys`, which takes a third of the memory of a map.
     let mut places: HashTable<u32> = HashTable::with_capacity(all);
     let mut keys: Vec<Key> = Vec::with_capacity(all);
     let mut counted: Vec<CountedEvent<'a>> = Vec::with_capacity(all);
@@ -80,7 +81,7 @@ pub fn count<'a>(seed: EventSeed, sessions: &[UsageSource<'a>]) -> Vec<CountedEv
             let key = hasher.key(event.name, family);
             let is_it = |place: &u32| keys.get(*place as usize) == Some(&key);
             let hash = |place: &u32| keys.get(*place as usize).map_or(0, |key| *key as u64);
-            // Keys are hashes already.
+            // The keys are hashes already.
             match places.entry(key as u64, is_it, hash) {
                 Entry::Vacant(place) => {
                     place.insert(keys.len() as u32);

@@ -1,19 +1,19 @@
 //! Decides which usage events are the same.
 //!
-//! The rule, the first that applies:
+//! The first rule that applies identifies an event:
 //!
 //! 1. The provider's name of the response. Claude Code's records have its id (`message.id`, with
 //!    `requestId`), and all records with the same one are one event. Elsewhere an answer may have a
 //!    `responseId`; as some providers give every response the same, its token counts are part of the
 //!    name.
-//! 2. A count with a running total (Codex) is named by that total, within the family of the session: as
-//!    long as the total stays, nothing was used. A fork begins with the counts of its parent, at new
-//!    times; sessions that have nothing to do with each other may well have equal totals.
-//! 3. The entry's id, time and token counts: copies in forks keep them, whatever they hang on. Where the
-//!    file has no ids, time and counts are enough; where it has no times either, the id that treering
-//!    gave the entry counts, within the family.
+//! 2. A count with a running total (Codex) is named by that total, within the family of the
+//!    session: as long as the total stays the same, nothing was used. A fork begins with the counts
+//!    of its parent, at new times; unrelated sessions may have equal totals.
+//! 3. The entry's id, time and token counts: copies in forks keep them, even if they have another
+//!    parent. If the file has no ids, time and counts are enough; if it has no times either, the id
+//!    that treering gave the entry counts, within the family.
 //!
-//! An entry that says `copiedFrom` tells of another entry's event: it has none of its own.
+//! An entry with `copiedFrom` repeats another entry's event, and has none of its own.
 
 use super::read::Usage;
 use foldhash::SharedSeed;
@@ -21,12 +21,12 @@ use foldhash::quality::SeedableRandomState;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-/// The identity of an event or an entry among all sessions that are counted together: a hash. Only good
-/// within the same [`EventHasher`].
+/// The identity of an event or an entry among all sessions that are counted together: a hash, which
+/// is comparable only within the same [`EventHasher`].
 pub(super) type Key = u128;
 
-/// The seed of the names of events, so that no file can be made to collide with another. Names are
-/// comparable if they have the same seed.
+/// The seed of the hashes that name events, so that no file can be made to collide with another.
+/// Names are comparable only if they have the same seed.
 ///
 /// ```
 /// use treering::usage::EventSeed;
@@ -37,12 +37,12 @@ pub(super) type Key = u128;
 pub struct EventSeed([u64; 2]);
 
 impl EventSeed {
-    /// Returns a new seed.
+    /// Creates a new seed.
     pub fn random() -> Self {
         EventSeed([0_u64, 1].map(|number| RandomState::new().hash_one(number)))
     }
 
-    /// Returns the seed with these bytes.
+    /// Creates the seed with these bytes.
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         let number = u128::from_le_bytes(bytes);
         EventSeed([number as u64, (number >> 64) as u64])
@@ -54,37 +54,38 @@ impl EventSeed {
     }
 }
 
-/// The name of an event: the same in every copy, and of no other event.
+/// The name of an event, which is the same in every copy and differs from those of all other
+/// events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EventName {
     pub hash: u128,
-    /// Whether sessions of other families may have other events of this name.
+    /// Whether the name is unique only within a family of sessions.
     pub is_in_family: bool,
 }
 
-/// The identity of an event.
+/// The property that identifies an event.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Identity<'a> {
-    /// All records of the response, whatever they count.
+    /// The id of the response: all its records are one event, even if their counts differ.
     Response(&'a [u8]),
-    /// One request whose response has this name.
+    /// The id of the response together with the token counts.
     Request(&'a [u8]),
     /// A running total of tokens.
     Total([u64; 4]),
-    /// The entry itself.
+    /// The entry itself: its id, time and counts.
     Entry,
 }
 
-/// An entry, as far as others may be copies of it.
+/// The properties of an entry that copies of it keep.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EventSource<'a> {
     pub id: &'a [u8],
-    /// The id is not in the file.
+    /// Whether the id is derived and not in the file.
     pub is_derived: bool,
     pub time: Option<i64>,
 }
 
-/// Makes the names of events.
+/// Computes the names of events.
 #[derive(Debug, Clone)]
 pub(super) struct EventHasher {
     low: SeedableRandomState,
@@ -125,9 +126,9 @@ impl EventHasher {
         }
     }
 
-    /// Returns the name of an entry, whatever it used.
+    /// Returns the name of an entry, independent of its usage.
     pub(super) fn entry(&self, place: EventSource<'_>, len: u64) -> EventName {
-        // Without an id, entries of the same time are at least told apart by their length.
+        // Entries without an id and with the same time are distinguished by their length.
         let len = if place.is_derived { len } else { 0 };
         self.hash_place(b"entry", place, &len.to_le_bytes())
     }
@@ -142,7 +143,7 @@ impl EventHasher {
         EventName { hash, is_in_family }
     }
 
-    /// Returns the identity of what has this name in a session of a family.
+    /// Returns the key of a name in a session of a family.
     pub(super) fn key(&self, name: EventName, family: &str) -> Key {
         match name.is_in_family {
             true => self.hash(&[b"family", family.as_bytes(), &name.hash.to_le_bytes()]),
@@ -159,8 +160,9 @@ fn numbers(numbers: [u64; 4]) -> [u8; 32] {
     bytes
 }
 
-/// Families of sessions that come from the same one, as far as their headers tell. Exact if parents
-/// are added before their forks; otherwise as far as the sessions added so far can tell.
+/// Families of sessions that were forked from the same one, according to their headers. The result
+/// is exact if parents are added before their forks; otherwise it depends on the sessions added so
+/// far.
 #[derive(Debug, Default)]
 pub(super) struct Families(HashMap<String, String>);
 
@@ -177,9 +179,9 @@ impl Families {
     }
 }
 
-/// Returns the families of sessions, given the ids of sessions and of their parents: the sessions that are
-/// connected by parents have the same one, in whatever order they come. A session that is not among them is a
-/// family of its own.
+/// Returns the families of sessions, given the ids of sessions and of their parents. Sessions that
+/// are connected by parents have the same family, in any order. A session that is not among them is
+/// a family of its own.
 pub(super) fn families<'a>(
     sessions: impl Iterator<Item = (&'a str, Option<&'a str>)> + Clone,
 ) -> HashMap<&'a str, &'a str> {
@@ -194,7 +196,7 @@ pub(super) fn families<'a>(
         let Some(parent) = parent else { continue };
         let (one, other) = (root(&families, id), root(&families, parent));
         families.insert(one.max(other), one.min(other));
-        // Shortens the way for the next one.
+        // The path is shortened for the next lookup.
         families.insert(id, root(&families, id));
     }
     let ids: Vec<&str> = families.keys().copied().collect();

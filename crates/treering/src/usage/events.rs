@@ -1,4 +1,4 @@
-//! The usage events of one session, in a form that can be kept and read again.
+//! The usage events of one session, in a form that can be stored and read again.
 
 use super::Purpose;
 use super::event::EventName;
@@ -8,16 +8,16 @@ use super::read::{Cost, Usage};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// The usage events of a session, each once.
+/// The usage events of a session, each counted once.
 ///
-/// They can be written to bytes and read again, so that sessions that have not changed need not be read
-/// to be counted.
+/// They can be stored as bytes and read again, so that sessions that have not changed need not be
+/// read again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionEvents {
     models: Vec<Box<str>>,
     /// The number of events.
     count: usize,
-    /// The events as they are written: a sixth of the memory that they take one by one.
+    /// The events in their encoded form, which takes a sixth of the memory.
     encoded: Vec<u8>,
 }
 
@@ -26,7 +26,7 @@ pub struct SessionEvents {
 pub(super) struct SessionEvent {
     pub name: EventName,
     pub time: Option<i64>,
-    /// The number of the model; [`NO_NAME`] if nothing names it.
+    /// The number of the model's name; [`NO_NAME`] if it is not known.
     pub model: u32,
     pub purpose: Purpose,
     pub usage: Usage,
@@ -40,12 +40,13 @@ impl SessionEvents {
         SessionEvents { models, count: events.len(), encoded }
     }
 
-    /// Returns the sum of the events.
+    /// Returns the total usage of the events.
     pub fn usage(&self) -> Usage {
         self.iter().map(|event| event.usage).sum()
     }
 
-    /// Returns the sum of the events, with costs from a list of prices where the session states none.
+    /// Returns the total usage of the events, with costs from a list of prices where the session
+    /// states none.
     pub fn priced(&self, prices: &dyn super::PriceList) -> Usage {
         let priced = |event: SessionEvent| {
             let cost = (event.usage.unpriced > 0)
@@ -70,12 +71,12 @@ impl SessionEvents {
         std::iter::from_fn(move || SessionEvent::read(&mut before, &mut rest))
     }
 
-    /// Returns the model of an event; empty if nothing names it.
+    /// Returns the model of an event; empty if it is not known.
     pub(super) fn model(&self, event: &SessionEvent) -> &str {
         self.models.get(event.model as usize).map_or("", |model| model)
     }
 
-    /// Appends the events to `out`, as [`read`](Self::read) reads them.
+    /// Appends the events to `out` in the form that [`read`](Self::read) reads.
     pub fn write(&self, out: &mut Vec<u8>) {
         put_number(out, self.models.len() as u128);
         for model in &self.models {
@@ -85,7 +86,7 @@ impl SessionEvents {
         out.extend_from_slice(&self.encoded);
     }
 
-    /// Reads events that were [written](Self::write); `None` if these bytes are something else.
+    /// Reads events that were [written](Self::write); `None` if the bytes are not in that form.
     pub fn read(mut bytes: &[u8]) -> Option<Self> {
         let input = &mut bytes;
         let count = usize::try_from(number(input)?).ok()?;
@@ -110,7 +111,7 @@ impl SessionEvents {
 }
 
 impl SessionEvent {
-    /// Appends the event to `out`. `before` is the time of the event before it.
+    /// Appends the event to `out`. `before` is the time of the previous event.
     fn write(&self, before: &mut i64, out: &mut Vec<u8>) {
         let SessionEvent { name, time, model, purpose, usage } = self;
         let purpose = PURPOSES.iter().position(|known| known == purpose).unwrap_or(0) as u8;
@@ -126,7 +127,7 @@ impl SessionEvent {
         out.push(flags.sum::<u8>() | purpose << 6);
         out.extend_from_slice(&name.hash.to_le_bytes());
         if let Some(time) = time {
-            // Times mostly grow a little, so that their differences are short.
+            // Times mostly increase a little, so that their differences are short.
             let step = time.wrapping_sub(*before);
             let step = (step.cast_unsigned() << 1) ^ (step >> 63).cast_unsigned();
             put_number(out, u128::from(step));
@@ -146,7 +147,7 @@ impl SessionEvent {
         }
     }
 
-    /// Takes an event from the start of some bytes; `None` if they are something else.
+    /// Reads an event from the start of some bytes; `None` if they are not in that form.
     fn read(before: &mut i64, input: &mut &[u8]) -> Option<Self> {
         let (&flags, rest) = input.split_first()?;
         let (hash, rest) = rest.split_first_chunk()?;
@@ -187,14 +188,14 @@ impl SessionEvent {
     }
 }
 
-/// The purposes by the numbers that stand for them in bytes.
+/// The purposes, in the order of their codes.
 const PURPOSES: [Purpose; 4] =
     [Purpose::Answer, Purpose::Compaction, Purpose::BranchSummary, Purpose::Other];
 
 /// The usual number of bytes of an event.
 const USUAL_BYTES: usize = 32;
 
-/// Appends a number, seven bits a byte, the lowest first.
+/// Appends a number, seven bits in each byte, the lowest first.
 fn put_number(out: &mut Vec<u8>, mut number: u128) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -203,7 +204,7 @@ fn put_number(out: &mut Vec<u8>, mut number: u128) {
     out.push(number as u8);
 }
 
-/// Takes a number that fits into 64 bits from the start of some bytes. Most have one byte or two.
+/// Reads a number of at most 64 bits from the start of some bytes. Most take one or two bytes.
 fn small_number(bytes: &mut &[u8]) -> Option<u64> {
     match **bytes {
         [low @ 0..0x80, ref rest @ ..] => {
@@ -218,7 +219,7 @@ fn small_number(bytes: &mut &[u8]) -> Option<u64> {
     }
 }
 
-/// Takes a number from the start of some bytes.
+/// Reads a number from the start of some bytes.
 fn number(bytes: &mut &[u8]) -> Option<u128> {
     let mut number = 0_u128;
     for shift in (0..128).step_by(7) {

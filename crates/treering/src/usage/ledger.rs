@@ -20,12 +20,12 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Everything used.
+    /// The total usage.
     pub usage: Usage,
-    /// The same by what it was for.
+    /// The usage by purpose.
     pub by_purpose: BTreeMap<Purpose, Usage>,
-    /// The same by model, as `provider/model`. A summary counts for the model that was in force; what
-    /// nothing names is under an empty name.
+    /// The usage by model, as `provider/model`. A summary counts for the model that was in force;
+    /// usage of an unknown model is under an empty name.
     pub by_model: BTreeMap<String, Usage>,
     /// The usage of the paths to the active leaves.
     pub active: Usage,
@@ -36,19 +36,19 @@ pub struct Stats {
     /// The number of entries.
     pub entries: u64,
     /// Number of branches: those for which [`Branch::is_counted`](crate::usage::Branch::is_counted)
-    /// holds.
+    /// is true.
     pub branches: u64,
-    /// Number of times that older context was replaced by a summary: compaction entries, and summaries that
-    /// are messages (Claude Code).
+    /// Number of times that older context was replaced by a summary: compaction entries, and
+    /// messages that are summaries (Claude Code).
     pub compactions: u64,
-    /// The number of messages by role. Parts of a message are not counted for themselves; roles
-    /// that treering does not know are under `other`.
+    /// The number of messages by role. A message in several pieces counts once; roles that treering
+    /// does not know are under `other`.
     pub messages: BTreeMap<&'static str, u64>,
     /// The number of calls of each tool.
     pub tools: BTreeMap<String, u64>,
     /// The time of the oldest entry, in Unix milliseconds.
     pub first: Option<i64>,
-    /// The time of the newest entry.
+    /// The time of the newest entry, in Unix milliseconds.
     pub last: Option<i64>,
 }
 
@@ -58,11 +58,11 @@ pub struct Stats {
 pub struct Added {
     /// The usage of the session.
     pub usage: Usage,
-    /// The part of it that the ledger had already.
+    /// The part of that usage that the ledger already had.
     pub shared: Usage,
 }
 
-/// The position of an event; of several positions, the greatest counts.
+/// The kind of branch that an event is on; of several, the greatest counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     Abandoned,
@@ -104,13 +104,13 @@ struct Counted {
 /// # Ok::<(), treering::Error>(())
 /// ```
 pub trait PriceList: std::fmt::Debug + Send + Sync {
-    /// Returns the cost of one request to a model (`provider/model`) at a time, given in Unix
-    /// milliseconds; `None` if the list does not know it.
+    /// Returns the cost of one request to a model (`provider/model`) at a time in Unix
+    /// milliseconds; `None` if the list does not have the model.
     fn cost(&self, model: &str, time: Option<i64>, usage: &Usage) -> Option<Cost>;
 }
 
-/// Accounts of several sessions, in which each event is counted once, wherever it stands: forks copy
-/// entries, and what was paid once is not paid again.
+/// The usage of several sessions, in which each event is counted once: forks copy entries, but a
+/// request was paid only once.
 ///
 /// ```
 /// use treering::{ForkOptions, NewEntry, Session};
@@ -129,9 +129,9 @@ pub trait PriceList: std::fmt::Debug + Send + Sync {
 /// # Ok::<(), treering::Error>(())
 /// ```
 ///
-/// An event is known by what its provider called the response; else by a running total within a family
-/// of forks; else by its entry's id, time and token counts. Entries that say `copiedFrom` have no event
-/// of their own.
+/// An event is identified by the provider's id of the response; else by a running total within a
+/// family of forks; else by its entry's id, time and token counts. Entries with `copiedFrom` have
+/// no event of their own.
 ///
 /// # Limitations
 ///
@@ -145,9 +145,9 @@ pub struct Ledger {
     models: Names,
     tools: Names,
     calls: BTreeMap<u32, u64>,
-    /// Entries that were counted. Nothing if there will be only one session.
+    /// The entries that were counted; `None` if there will be only one session.
     seen: Option<HashSet<Key, foldhash::fast::RandomState>>,
-    /// The counts that need no second pass: everything but usage and tools.
+    /// The counts that need no second pass: everything except usage and tools.
     stats: Stats,
     shared: Usage,
     sessions: u64,
@@ -161,7 +161,7 @@ impl Default for Ledger {
 }
 
 impl Ledger {
-    /// For one session only, whose entries need not be remembered.
+    /// Creates a ledger for one session, whose entries need not be remembered.
     pub(super) fn of_one() -> Self {
         Ledger {
             namer: EventHasher::default(),
@@ -178,7 +178,7 @@ impl Ledger {
         }
     }
 
-    /// Computes costs that sessions do not state with a list of prices.
+    /// Sets a list of prices, for costs that sessions do not state.
     #[must_use]
     pub fn with_prices(self, prices: Arc<dyn PriceList>) -> Self {
         Ledger { prices: Some(prices), ..self }
@@ -193,7 +193,7 @@ impl Ledger {
         event.usage.priced(cost)
     }
 
-    /// Takes in a session with all its branches.
+    /// Adds a session with all its branches.
     ///
     /// ```
     /// use treering::entry::{AssistantMessage, TokenUsage};
@@ -216,7 +216,7 @@ impl Ledger {
         })
     }
 
-    /// Takes in the path from the root to a position.
+    /// Adds the path from the root to a position.
     pub fn add_branch(
         &mut self,
         session: &Session,
@@ -228,7 +228,7 @@ impl Ledger {
         self.take(session, &view, &rows, |models| models.inherit(&view, rows.iter().copied()))
     }
 
-    /// Takes in an entry and everything below it.
+    /// Adds an entry and all its descendants.
     fn add_subtree(&mut self, session: &Session, top: &EntryId) -> Result<Added> {
         let view = session.view();
         let top = view.tree().find_row(top.as_str())?;
@@ -250,7 +250,7 @@ impl Ledger {
         })
     }
 
-    /// Takes in a part of a session. Of a subtree, the branches that end in it are counted.
+    /// Adds a part of a session. For a subtree, the branches that end in it are counted.
     pub fn add_part(&mut self, session: &Session, part: &Part) -> Result<Added> {
         match part {
             Part::All => self.add(session),
@@ -280,7 +280,7 @@ impl Ledger {
         stats
     }
 
-    /// Returns the usage that would have been counted again if copies were counted.
+    /// Returns the usage of copies, which was not counted again.
     pub fn shared(&self) -> Usage {
         self.shared
     }
@@ -344,7 +344,7 @@ impl Ledger {
         Ok(events)
     }
 
-    /// Counts a session's events: first each of them once, then those that no other session had.
+    /// Counts a session's events: each of them once, and those that no other session had.
     fn enter(&mut self, view: &Snapshot, family: &str, active: &Active, events: &[Event]) -> Added {
         let mut own: HashMap<Key, Counted, foldhash::fast::RandomState> = HashMap::default();
         for event in events {
@@ -374,8 +374,8 @@ impl Ledger {
 }
 
 impl Counted {
-    /// Merges another record of the same event. Its purpose and model are those of
-    /// the first record, its time is the earliest.
+    /// Adds another record of the same event. Purpose and model are those of the first record, the
+    /// time is the earliest.
     fn join(&mut self, other: Counted) {
         self.time = earliest(self.time, other.time);
         self.usage = self.usage.same_event(other.usage);
@@ -386,7 +386,7 @@ impl Counted {
     }
 }
 
-/// Returns the earlier of two times, of which either may be unknown.
+/// Returns the earlier of two times, either of which may be unknown.
 pub(super) fn earliest(one: Option<i64>, other: Option<i64>) -> Option<i64> {
     one.into_iter().chain(other).min()
 }

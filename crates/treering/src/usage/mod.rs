@@ -1,14 +1,14 @@
-//! The usage of sessions: tokens, money, requests, by model and by branch.
+//! The usage of sessions: tokens, cost and requests, by model and by branch.
 //!
-//! An *event* is one request to a model that an entry speaks of: an answer, the call that wrote a
-//! summary, a title. The same event may stand in a file more than once (Claude Code writes an answer as
-//! several records that repeat its usage, Codex repeats its counts) and in several files (forks copy
-//! entries), so `event` gives each one a name, and everything here counts names, not entries.
+//! An *event* is one request to a model that an entry records: an answer, a summary, a title. The
+//! same event may be in a file more than once (Claude Code writes an answer as several records that
+//! repeat its usage, Codex repeats its counts) and in several files (forks copy entries). Therefore
+//! `event` gives each event a name, and everything here counts names, not entries.
 //!
 //! `read` reads the numbers of an entry, `survey` reads the events of a session in one pass,
-//! `ledger` counts them, `branches` sums them up along every path. `events` holds the events of a session
-//! in a form that can be kept, and `count` counts those of many sessions. Nothing here estimates: what a
-//! context would cost is the business of `compaction`, and prices come from a [`PriceList`].
+//! `ledger` counts them, `branches` sums them up along every path. `events` holds the events of a
+//! session in a form that can be stored, and `count` counts those of many sessions. Nothing here is
+//! estimated: `compaction` estimates the size of contexts, and prices come from a [`PriceList`].
 
 mod branches;
 mod count;
@@ -44,12 +44,12 @@ pub enum Purpose {
     Compaction,
     /// The summary of an abandoned branch.
     BranchSummary,
-    /// Anything that an agent does on the side: titles, memories, keeping caches warm.
+    /// A request on the side: titles, memories, keeping caches warm.
     Other,
 }
 
 impl Purpose {
-    /// Returns its name in reports.
+    /// Returns the name of the purpose in reports.
     pub fn name(self) -> &'static str {
         match self {
             Purpose::Answer => "answers",
@@ -63,8 +63,7 @@ impl Purpose {
 /// Usage.
 impl Session {
     /// Returns the usage that an entry records; `None` if it records none, or if it is a copy of
-    /// another entry of the session. The records of one answer of Claude Code each have the usage of
-    /// the answer so far.
+    /// another entry. In Claude Code, each record of an answer has the usage of the answer so far.
     ///
     /// ```
     /// use treering::{NewEntry, Session};
@@ -81,7 +80,7 @@ impl Session {
         survey::of_entry(&self.view(), id.as_ref())
     }
 
-    /// Returns the usage of the path from the root to a position, each event once.
+    /// Returns the usage of the path from the root to a position, each event counted once.
     pub fn branch_usage(&self, position: impl Into<Position>) -> Result<Usage> {
         Ok(self.branch_stats(position)?.usage)
     }
@@ -93,7 +92,8 @@ impl Session {
         Ok(ledger.stats())
     }
 
-    /// Returns the content and usage of the session, all branches included, each event once.
+    /// Returns the content and usage of the session, all branches included, each event counted
+    /// once.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -108,15 +108,15 @@ impl Session {
         self.part_stats(&Part::All)
     }
 
-    /// Returns what is in a part of the session and what that used, each event once.
+    /// Returns the content and usage of a part of the session, each event counted once.
     pub fn part_stats(&self, part: &Part) -> Result<Stats> {
         let mut ledger = Ledger::of_one();
         ledger.add_part(self, part)?;
         Ok(ledger.stats())
     }
 
-    /// Returns the usage events of the session, all branches included, each once, under names that can be
-    /// compared with those of other sessions with the same seed.
+    /// Returns the usage events of the session, all branches included, each counted once. Their
+    /// names can be compared with those of other sessions that were read with the same seed.
     ///
     /// ```
     /// use treering::usage::{EventSeed, UsageSource, count};
@@ -134,8 +134,9 @@ impl Session {
         quick::of_session(&self.view(), seed)
     }
 
-    /// Returns the branches of the session, the one that went on last first: what each used since
-    /// it left the others, and in all. In time and memory linear in the size of the session.
+    /// Returns the branches of the session, the most recently used first, with the usage of each
+    /// since its branch point and in total. This takes time and memory linear in the size of the
+    /// session.
     ///
     /// ```
     /// use treering::{Message, Session};

@@ -1,18 +1,18 @@
-//! Names of models and tools, each kept once. They come from the file, so there may be any number of
-//! any length: what is too long is cut, and what is too many shares a name.
+//! Names of models and tools, each stored once. They come from the file, so there may be any number
+//! of any length: long names are cut, and beyond a limit all further names become one.
 
 use std::collections::HashMap;
 
-/// The number of no name.
+/// The number that means no name.
 pub(super) const NO_NAME: u32 = u32::MAX;
 
-/// The number of different names that are kept apart.
+/// The maximum number of different names.
 const MANY: usize = 1000;
 
-/// The number of bytes of a name that are kept.
+/// The maximum length of a name in bytes.
 const LONG: usize = 200;
 
-/// The name that stands for all others.
+/// The name for all further names.
 const REST: &str = "…";
 
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Returns the number of a name, now and later.
+    /// Returns the number of a name, which does not change.
     pub(super) fn number(&mut self, name: &str) -> u32 {
         let cut: String;
         let mut name = name;

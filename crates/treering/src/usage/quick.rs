@@ -1,11 +1,11 @@
 //! The usage events of a whole session, without reading all of it.
 //!
-//! The result is the one of the [ledger](super::ledger): each event once. Most bytes of a session are in
-//! its answers, and agents that share treering's own format write `usage` near the end of an answer, after
-//! the model, so there only the two ends of a record are read, and believed if they show that nothing else
-//! can matter. The rest of a record is searched for the name of a response only. Compactions, summaries and
-//! counts are read as usual. In other dialects records are read as usual, and decoded only where the dialect
-//! cannot read the counts of an answer from its record.
+//! The result equals that of the [ledger](super::ledger): each event counts once. Most bytes of a
+//! session are in its answers, and agents that use treering's own format write `usage` near the end
+//! of an answer, after the model. Of such a record only the two ends are read, provided that they
+//! show that nothing else can matter. The rest is searched only for the id of a response.
+//! Compactions, summaries and counts are read as usual. In other dialects records are read as
+//! usual, and decoded only where the dialect cannot read the counts of an answer from its record.
 
 use super::Purpose;
 use super::branches;
@@ -26,7 +26,7 @@ use memchr::memmem::Finder;
 /// The number of bytes at the end of an answer that are read first.
 const END: u64 = 640;
 
-/// Length of its beginning: everything before the message.
+/// The length of the beginning of a record that is read: everything before the message.
 const HEAD: u64 = 256;
 
 const KEY: &[u8] = b"\"usage\":";
@@ -97,9 +97,9 @@ struct Quick<'a> {
     ends: Ends<'a>,
     finders: Finders,
     names: Names,
-    /// The model of the last answer, as it was put together.
+    /// The name of the last answer's model.
     model: String,
-    /// The events whose model has to be looked for further up, and their rows.
+    /// The events that do not name their model, and their rows. Their model is found further up.
     unnamed: Vec<(usize, Row)>,
     events: Vec<SessionEvent>,
 }
@@ -139,7 +139,7 @@ impl Quick<'_> {
         };
         let name = self.reader.name(row, identity, &usage);
         if response.is_none() {
-            // The part of the record before the model may have a name of the response, too.
+            // The part of the record before the model may also have the id of the response.
             let before = node.len - (end.len() - from) as u64;
             let before = self.ends.start(node, before)?;
             if self.finders.response.find(before).is_some() {
@@ -164,9 +164,9 @@ impl Quick<'_> {
         Ok(())
     }
 
-    /// Names the models of events that do not name one, and merges the records of each event.
+    /// Finds the models of events that do not name one, and merges the records of each event.
     fn finish(mut self) -> Result<SessionEvents> {
-        // The model at each row that was looked at, so that no row is looked at twice.
+        // The models of the rows that were visited, so that no row is visited twice.
         let mut known = std::collections::HashMap::new();
         for (at, row) in std::mem::take(&mut self.unnamed) {
             let (mut above, mut found, mut passed) = (row, NO_NAME, Vec::new());
@@ -193,14 +193,14 @@ impl Quick<'_> {
     }
 }
 
-/// Returns whether the first object in a record that begins like this is its message, so that nothing before it
-/// says that the record is a copy.
+/// Returns whether the first object in a record that begins like this is its message, so that
+/// nothing before it marks the record as a copy.
 fn is_plain(start: &[u8]) -> bool {
     let inside = start.get(1..).unwrap_or_default();
     memchr::memchr(b'{', inside).is_some_and(|object| inside[..object].ends_with(b"\"message\":"))
 }
 
-/// The two ends of records.
+/// Reads the two ends of records.
 struct Ends<'a> {
     journal: &'a dyn Journal,
     bytes: Vec<u8>,
@@ -229,20 +229,20 @@ impl Ends<'_> {
 
 /// The members at the end of an answer.
 struct AnswerEnd<'a> {
-    /// The usage, if anything was used.
+    /// The usage, if any tokens were used.
     usage: Option<Usage>,
     provider: &'a [u8],
     model: &'a [u8],
     response: Option<&'a [u8]>,
-    /// The position at which the first of these members begins.
+    /// The offset of the first of these members.
     from: usize,
 }
 
-/// Returns the members from `provider` to the end of a record, if `usage` follows the model and is a member
-/// of the object that is the record's last member. A key cannot be mistaken for text: in text its quotes
-/// would be escaped.
+/// Returns the members from `provider` to the end of a record, if `usage` follows the model and is
+/// a member of the object that is the record's last member. A key cannot be confused with text,
+/// because its quotes would be escaped there.
 fn at_end<'a>(end: &'a [u8], finders: &Finders) -> Option<AnswerEnd<'a>> {
-    // Finding all of them is quicker than looking backwards.
+    // Finding all occurrences is faster than searching backwards.
     let key = finders.key.find_iter(end).last()?;
     let from = finders.provider.find_iter(end.get(..key)?).last()?;
     let provider_at = from + PROVIDER.len();
@@ -266,7 +266,7 @@ fn at_end<'a>(end: &'a [u8], finders: &Finders) -> Option<AnswerEnd<'a>> {
         match name {
             b"\"responseId\"" => response = end.get(start..value_end),
             b"\"provider\"" | b"\"model\"" => return None,
-            // An escaped key may be any of them.
+            // A key with escapes may be any of them.
             _ if name.contains(&b'\\') => return None,
             _ => {}
         }

@@ -10,7 +10,7 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
-/// Tokens and money used by one request, or by many.
+/// The tokens and the cost of one request, or of many.
 ///
 /// ```
 /// use treering::usage::Usage;
@@ -23,13 +23,13 @@ use std::ops::{Add, AddAssign};
 pub struct Usage {
     /// The number of requests to a model.
     pub requests: u64,
-    /// Tokens read that came from no cache and went into none.
+    /// Input tokens that were neither read from a cache nor written to one.
     pub input: u64,
-    /// Tokens written, thinking included.
+    /// Output tokens, including thinking.
     pub output: u64,
-    /// Tokens read from a cache.
+    /// Input tokens that were read from a cache.
     pub cache_read: u64,
-    /// Tokens read and written to a cache.
+    /// Input tokens that were written to a cache.
     pub cache_write: u64,
     /// The part of [`cache_write`](Self::cache_write) that the cache keeps for an hour. It has a price of
     /// its own.
@@ -51,25 +51,25 @@ impl Usage {
         Usage { requests, ..self }
     }
 
-    /// Sets the tokens read that came from no cache and went into none.
+    /// Sets the input tokens that were neither read from a cache nor written to one.
     #[must_use]
     pub fn input(self, input: u64) -> Self {
         Usage { input, ..self }
     }
 
-    /// Sets the tokens written.
+    /// Sets the output tokens.
     #[must_use]
     pub fn output(self, output: u64) -> Self {
         Usage { output, ..self }
     }
 
-    /// Sets the tokens read from a cache.
+    /// Sets the input tokens that were read from a cache.
     #[must_use]
     pub fn cache_read(self, cache_read: u64) -> Self {
         Usage { cache_read, ..self }
     }
 
-    /// Sets the tokens read and written to a cache.
+    /// Sets the input tokens that were written to a cache.
     #[must_use]
     pub fn cache_write(self, cache_write: u64) -> Self {
         Usage { cache_write, ..self }
@@ -113,19 +113,19 @@ impl Usage {
         Usage { requests: 1, unpriced: 1, ..Usage::NONE }
     }
 
-    /// Returns the `usage` of an entry, as [`TokenUsage::to_json`] writes it. The cost counts as known
-    /// if the cost of all requests is.
+    /// Returns the `usage` of an entry, as [`TokenUsage::to_json`] writes it. The cost counts as
+    /// known if it is known for all requests.
     pub fn to_json(&self) -> Vec<u8> {
         TokenUsage::from(*self).to_json()
     }
 
-    /// Returns all tokens.
+    /// Returns the sum of all tokens.
     pub fn total(&self) -> u64 {
         let read = self.input.saturating_add(self.cache_read).saturating_add(self.cache_write);
         read.saturating_add(self.output)
     }
 
-    /// Returns whether nothing was used.
+    /// Returns whether no tokens and no requests were counted.
     pub fn is_empty(&self) -> bool {
         *self == Usage::default()
     }
@@ -172,7 +172,7 @@ impl Usage {
     }
 
     /// Combines two reports of the same event. Counts only grow while an answer is written, so the
-    /// larger ones are right. A cost that either of them has is known.
+    /// larger ones are right. The cost is known if either report has it.
     pub(super) fn same_event(self, other: Usage) -> Usage {
         let unpriced = self.unpriced.min(other.unpriced);
         Usage { unpriced, ..self.with(other, u64::max, u128::max) }
@@ -216,7 +216,7 @@ impl Sum for Usage {
     }
 }
 
-/// An amount of money in dollars, exact to a millionth of a millionth.
+/// An amount of money in dollars, exact to a picodollar (10⁻¹² dollars).
 ///
 /// ```
 /// # use treering::usage::Cost;
@@ -226,23 +226,23 @@ impl Sum for Usage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Cost(u128);
 
-/// Parts of a dollar.
+/// The number of picodollars in a dollar.
 const PARTS: u128 = 1_000_000_000_000;
 
 impl Cost {
-    /// Returns an amount; `None` if it is negative or no number.
+    /// Returns an amount; `None` if it is negative or not a number.
     pub fn from_dollars(dollars: f64) -> Option<Cost> {
         let is_amount = dollars.is_finite() && dollars >= 0.0;
         // A cast of a float saturates.
         is_amount.then(|| Cost((dollars * PARTS as f64).round() as u128))
     }
 
-    /// Returns an amount given in millionths of a millionth of a dollar.
+    /// Returns an amount given in picodollars.
     pub const fn from_picodollars(picodollars: u128) -> Cost {
         Cost(picodollars)
     }
 
-    /// Returns the amount in millionths of a millionth of a dollar.
+    /// Returns the amount in picodollars.
     pub const fn picodollars(self) -> u128 {
         self.0
     }
@@ -253,7 +253,7 @@ impl Cost {
     }
 }
 
-/// The amount as a decimal number, exactly.
+/// Writes the amount as an exact decimal number.
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = format!("{}.{:012}", self.0 / PARTS, self.0 % PARTS);
@@ -261,13 +261,13 @@ impl fmt::Display for Cost {
     }
 }
 
-/// Beyond this JSON numbers no longer count one by one, and no request has so many tokens: such a
-/// number is damage.
+/// The largest number of tokens that is accepted: beyond it JSON numbers are not exact, and no
+/// request has so many tokens.
 const MOST: u64 = 1 << 53;
 
-/// Returns a number of tokens; 0 for what cannot be one.
+/// Returns a number of tokens; 0 for an invalid one.
 fn tokens(literal: Option<&[u8]>) -> u64 {
-    // Nearly always a few digits, which need no general reader of numbers.
+    // The number is nearly always a few digits, which need no general parser.
     let digits = |literal: &&[u8]| literal.len() < 16 && literal.iter().all(u8::is_ascii_digit);
     if let Some(digits) = literal.filter(digits) {
         return digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
@@ -277,12 +277,13 @@ fn tokens(literal: Option<&[u8]>) -> u64 {
     number.map(|number| number as u64).filter(|tokens| *tokens <= MOST).unwrap_or_default()
 }
 
-/// Returns a usage object as one request; `None` if it is none, or says that nothing was used.
+/// Returns a usage object as one request; `None` if it is not an object, or nothing was used.
 pub(super) fn usage(object: &[u8], price: Price) -> Option<Usage> {
     request(json::get_all(object, KEYS), price)
 }
 
-/// Returns the same for the object at `start`, and where that ends; `None` if there is no whole object.
+/// Returns the same for the object at `start`, and the end of the object; `None` if there is no
+/// complete object.
 pub(super) fn usage_at(bytes: &[u8], start: usize, price: Price) -> Option<(Option<Usage>, usize)> {
     let (values, end) = json::get_all_at(bytes, start, KEYS);
     end.map(|end| (request(values, price), end))
@@ -308,7 +309,7 @@ fn request(values: [Option<&[u8]>; 6], price: Price) -> Option<Usage> {
         ..Usage::NONE
     };
     if usage.total() == 0 {
-        // Nothing but a sum: nearly all tokens are read.
+        // There is only a total: nearly all tokens are input.
         usage.input = tokens(total);
     }
     (usage.total() > 0 || usage.cost > Cost::default()).then_some(usage)
@@ -335,8 +336,8 @@ pub(super) fn of_counts(counts: [u64; 4], price: Price) -> Option<Usage> {
     (usage.total() > 0 || usage.cost > Cost::default()).then_some(usage)
 }
 
-/// Returns the total of a cost, or the sum of its parts if there is no total; `None` if it says
-/// nothing.
+/// Returns the total of a cost, or the sum of its parts if it has no total; `None` if it has
+/// neither.
 fn cost(literal: &[u8]) -> Option<Cost> {
     let amount = |literal: &[u8]| Cost::from_dollars(number(literal)?);
     if !literal.starts_with(b"{") {

@@ -1,5 +1,5 @@
-//! Collects the usage events of a session in one pass over the bodies that may have some. Messages of
-//! users and results of tools are not read.
+//! Collects the usage events of a session in one pass over the bodies that may have some. User
+//! messages and tool results are not read.
 
 use super::Purpose;
 use super::event::{EventHasher, EventName, EventSource, Identity};
@@ -13,14 +13,14 @@ use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{Node, Row};
 use std::collections::HashMap;
 
-/// One request to a model, as an entry tells of it.
+/// One request to a model, as an entry records it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Event {
     pub row: Row,
     pub name: EventName,
     pub usage: Usage,
     pub purpose: Purpose,
-    /// The number of the model's name; [`NO_NAME`] if nothing names it.
+    /// The number of the model's name; [`NO_NAME`] if it is not known.
     pub model: u32,
 }
 
@@ -28,13 +28,13 @@ pub(super) struct Event {
 #[derive(Debug, Default)]
 pub(super) struct RecordedUsage {
     pub usage: Option<(Usage, EventName, Purpose)>,
-    /// The model it names.
+    /// The model that the body names.
     pub model: Option<String>,
-    /// The tools it calls, as often as it calls them.
+    /// The names of the called tools, one for each call.
     pub tools: Vec<String>,
 }
 
-/// Reads rows of a session, best in the order of the file.
+/// Reads rows of a session, preferably in file order.
 #[derive(Debug)]
 pub(super) struct UsageReader<'a> {
     view: &'a Snapshot,
@@ -47,12 +47,12 @@ impl<'a> UsageReader<'a> {
         UsageReader { view, namer, bodies: Bodies::default() }
     }
 
-    /// Creates a reader for rows that are far apart, which reads little more than what is asked for.
+    /// Creates a reader for rows that are far apart, which reads little more than those rows.
     pub(super) fn of_few(view: &'a Snapshot, namer: &'a EventHasher) -> Self {
         UsageReader { view, namer, bodies: Bodies::few() }
     }
 
-    /// Returns a row as something that may be copied.
+    /// Returns the properties of a row that copies of it keep.
     pub(super) fn place(&self, row: Row) -> EventSource<'a> {
         let tree = self.view.tree();
         let node = tree.node(row);
@@ -60,7 +60,7 @@ impl<'a> UsageReader<'a> {
         EventSource { id: tree.id_bytes(row), is_derived, time: node.time() }
     }
 
-    /// Returns the name of an event that a row tells of.
+    /// Returns the name of the event of a row.
     pub(super) fn name(&self, row: Row, identity: Identity<'_>, usage: &Usage) -> EventName {
         self.namer.event(identity, usage, self.place(row))
     }
@@ -70,7 +70,8 @@ impl<'a> UsageReader<'a> {
         self.read_with(row, Tools::Named)
     }
 
-    /// Reads the same without the tools, which takes less time where records need not be decoded.
+    /// Reads the usage of a row without the tools, which is faster where records need not be
+    /// decoded.
     pub(super) fn read_usage(&mut self, row: Row) -> Result<RecordedUsage> {
         self.read_with(row, Tools::LeftOut)
     }
@@ -134,12 +135,12 @@ fn with_metadata(usage: Usage, metadata: &RequestMetadata) -> Usage {
     Usage { cache_write_1h: metadata.hour_cache_write.min(usage.cache_write), ..usage }
 }
 
-/// Returns the name of a model in the mode of a request, because its price depends on that.
+/// Returns the name of a model with the mode of a request, because the price depends on the mode.
 fn fast(model: String, metadata: &RequestMetadata) -> String {
     if metadata.is_fast { model + "-fast" } else { model }
 }
 
-/// Returns the usage of some rows of a session, each event once.
+/// Returns the usage of some rows of a session, each event counted once.
 pub(crate) fn of_rows(view: &Snapshot, rows: &[Row]) -> Result<Usage> {
     let namer = EventHasher::default();
     let mut surveyor = UsageReader::new(view, &namer);
@@ -193,7 +194,7 @@ fn answer<'a>(entry: &'a [u8], metadata: &'a RequestMetadata) -> UnnamedUsage<'a
     }
 }
 
-/// Returns whether an entry is a copy, by what it says in `copiedFrom`.
+/// Returns whether an entry is a copy, according to its `copiedFrom`.
 fn is_copy(copied: Option<&[u8]>) -> bool {
     copied.is_some_and(|copied| copied.starts_with(b"{"))
 }
@@ -217,7 +218,8 @@ fn summary<'a>(entry: &'a [u8], purpose: Purpose, metadata: &RequestMetadata) ->
     UnnamedUsage { usage, purpose, model: model(entry, "model"), ..UnnamedUsage::default() }
 }
 
-/// Returns an entry that does nothing but count. If it has a running total it counts answers.
+/// Returns the usage of an entry that only counts tokens. If it has a running total, it counts
+/// answers.
 fn count<'a>(entry: &'a [u8], metadata: &RequestMetadata) -> UnnamedUsage<'a> {
     let facts = summary(entry, Purpose::Other, metadata);
     let total = json::get(entry, "details")
@@ -230,7 +232,7 @@ fn count<'a>(entry: &'a [u8], metadata: &RequestMetadata) -> UnnamedUsage<'a> {
     UnnamedUsage { identity, purpose: Purpose::Answer, ..facts }
 }
 
-/// Returns the model that an object names: `provider/model`, or whatever it has of that.
+/// Returns the model that an object names: `provider/model`, or the part of it that is there.
 fn model(object: &[u8], key: &str) -> Option<String> {
     let view = MessageView::new(object);
     let text = |key| view.field(key).filter(|text| !text.is_empty());
@@ -249,7 +251,7 @@ pub(super) fn of_entry(view: &Snapshot, id: &str) -> Result<Option<Usage>> {
     Ok(told.usage.map(|(usage, ..)| usage))
 }
 
-/// The model in force at each row: the nearest at or above it that names one.
+/// The model in force at each row, which is the nearest model at or above it.
 #[derive(Debug)]
 pub(super) struct ModelNames(Vec<u32>);
 
@@ -268,7 +270,7 @@ impl ModelNames {
         self.0.get(row.index()).copied().unwrap_or(NO_NAME)
     }
 
-    /// Hands names down, to rows that come after their parents.
+    /// Passes names on from parents to children. Parents must come before their children.
     pub(super) fn inherit(&mut self, view: &Snapshot, rows: impl Iterator<Item = Row>) {
         for row in rows {
             let above = self.at(view.tree().node(row).parent);

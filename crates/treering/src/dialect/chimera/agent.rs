@@ -1,8 +1,8 @@
-//! Builds what Chimera's `get_messages` returns: everything on the path, each compaction in its
-//! place.
+//! Builds the context that Chimera's `get_messages` returns: all messages on the path, with every
+//! compaction in its position.
 //!
-//! Chimera passes over lines it cannot load, and its walk up the tree ends where a parent is missing.
-//! Entries before such a record are therefore not in its context.
+//! Chimera skips lines that it cannot load, and its walk up the tree ends where a parent is
+//! missing. Entries before such a record are therefore not in its context.
 
 use super::super::agent::{AgentContext, PathRecords};
 use super::{json, pick};
@@ -30,7 +30,7 @@ fn contribution(record: &[u8]) -> Option<Option<Vec<u8>>> {
     })
 }
 
-/// Returns a message with the members that Chimera has, those that are empty left out.
+/// Returns a message with the members that Chimera has, without empty ones.
 fn message(raw: &[u8]) -> Option<Vec<u8>> {
     let [role, content, tool_calls, call_id] =
         pick(raw, ["role", "content", "tool_calls", "call_id"]);

@@ -1,10 +1,10 @@
-//! A record of Chimera's in treering's shape. Texts and numbers are copied as they stand.
+//! Converts records of Chimera to treering's format. Texts and numbers are copied unchanged.
 
 use super::{RecordShape, Role, embed, native_name, pick, python, role_of};
 use crate::entry::NewEntry;
 use crate::json::{self, Members};
 
-/// The usage of a message that records none: pi adds these members up without checking that they
+/// The usage of a message that records none: pi adds these members up without checking whether they
 /// exist.
 const NO_USAGE: &[u8] = br#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
@@ -71,8 +71,8 @@ impl Fields {
         self.0.extend_from_slice(value);
     }
 
-    /// The members of a record that are not among those `done`. What names and places a record here
-    /// or there is the tree's business.
+    /// Adds the members of a record that are not among those `done`, without the ones that identify
+    /// the record or name its parent.
     fn rest(&mut self, object: &[u8], done: &[&str]) {
         const COMMON: [&str; 6] = ["type", "id", "parent_id", "parentId", "timestamp", "treering"];
         self.others(object, |name| COMMON.iter().chain(done).any(|known| name == known.as_bytes()));
@@ -114,9 +114,9 @@ fn compaction(fields: &mut Fields, record: &[u8]) {
     fields.rest(record, &[&keys[..], &ours].concat());
 }
 
-/// `"provider/model"`; the provider is what stands before the first slash, if there is one.
+/// Writes `"provider/model"`; the provider is the part before the first slash, if there is one.
 fn model(fields: &mut Fields, value: &[u8]) {
-    // In Python's spelling a slash is always just that.
+    // In Python's form, a slash is never escaped.
     let value = python::dumps(value);
     let inside = json::inside(&value).unwrap_or_default();
     let quoted = |inside: &[u8]| [b"\"", inside, b"\""].concat();
@@ -129,7 +129,7 @@ fn model(fields: &mut Fields, value: &[u8]) {
     }
 }
 
-/// Returns a message of Chimera's as a message of treering's.
+/// Converts a message of Chimera to a message of treering.
 fn message(raw: &[u8], millis: Option<i64>) -> Vec<u8> {
     let [role, content, tool_calls, call_id] =
         pick(raw, ["role", "content", "tool_calls", "call_id"]);
@@ -184,7 +184,7 @@ fn blocks(content: Option<&[u8]>, calls: &[&[u8]]) -> Vec<u8> {
             out.extend_from_slice(text);
             out.push(b'}');
         }
-        // Not what Chimera writes: blocks of some kind, most likely.
+        // Chimera does not write this; it is probably a list of blocks.
         Some(other) if calls.is_empty() => return other.to_vec(),
         Some(other) => {
             for block in json::elements(other) {

@@ -1,4 +1,4 @@
-//! Entries and headers as Chimera would have written them.
+//! Writes entries and headers in Chimera's format.
 
 use super::super::{About, Stamp};
 use super::{FOREIGN, OWN, Role, decode, embed, mark, native_name, pick, python};
@@ -6,7 +6,7 @@ use crate::entry::{Kind, MessageView, NewEntry, for_provider};
 use crate::id::fnv1a;
 use crate::json;
 
-/// The type of a message that the model is not to see.
+/// The type of a message that the model must not see.
 const EXCLUDED: &str = "excluded_message";
 
 pub(super) fn entry(entry: &NewEntry, stamp: &Stamp<'_>) -> Vec<u8> {
@@ -34,8 +34,8 @@ pub(super) fn header(about: &About<'_>) -> Vec<u8> {
     python::dumps(&record.finish())
 }
 
-/// Returns the id of the node that is a session's header: 12 hexadecimal characters, as Chimera's
-/// ids are. The same for the same session, and the session's own id if that has this form.
+/// Returns the id of the header node of a session: 12 hexadecimal characters, like all ids of
+/// Chimera. It is the same for the same session, and equals the session's id if that has this form.
 fn node_id(session: &str) -> String {
     let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     if session.len() == 12 && session.bytes().all(is_hex) {
@@ -67,7 +67,8 @@ impl RecordWriter {
         self
     }
 
-    /// Fields as members, without those that would be taken for the record's own.
+    /// Writes fields as members, without those that would be taken for members of the record
+    /// itself.
     fn put_all(mut self, fields: &[u8]) -> Self {
         for (key, value) in embed::members(fields) {
             if !matches!(&*json::key_name(key), b"parent_id" | b"treering") {
@@ -137,7 +138,7 @@ fn state_change(kind: &[u8], value: &[u8], stamp: &Stamp<'_>) -> RecordWriter {
     RecordWriter::new("state_change", stamp).put("kind", kind).put("value", value)
 }
 
-/// Returns a record that Chimera keeps and does not look into.
+/// Returns a record of a type that Chimera keeps without reading it.
 fn generic(entry: &NewEntry, stamp: &Stamp<'_>) -> RecordWriter {
     let stripped = entry.type_name.strip_prefix(FOREIGN);
     let name = stripped.filter(|name| native_name(name) == entry.type_name);
@@ -163,7 +164,7 @@ fn user(content: &[u8], stamp: &Stamp<'_>) -> RecordWriter {
     RecordWriter::new("message", stamp).put("message", &message)
 }
 
-/// Returns a message in Chimera's shape; `None` if the model is not to see it.
+/// Returns a message in Chimera's format; `None` if the model must not see it.
 fn message(raw: &[u8]) -> Option<Vec<u8>> {
     let view = MessageView::new(raw);
     let [role, content, call] = pick(raw, ["role", "content", "toolCallId"]);
@@ -172,7 +173,7 @@ fn message(raw: &[u8]) -> Option<Vec<u8>> {
     match view.role() {
         Role::User | Role::Assistant | Role::System => out.extend_from_slice(role?),
         Role::ToolResult => out.extend_from_slice(b"\"tool\""),
-        // A custom role, in a message of the shape that Chimera has.
+        // A custom role, in a message of Chimera's form.
         Role::Other
             if content.is_some_and(|content| content.starts_with(b"\"")) && is_bare(raw) =>
         {
@@ -196,20 +197,20 @@ fn message(raw: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Returns whether a message has nothing but what every message has.
+/// Returns whether a message has only the members that every message has.
 fn is_bare(raw: &[u8]) -> bool {
     json::Members::new(raw, 0)
         .all(|member| matches!(&*json::key_name(member.key), b"role" | b"content" | b"timestamp"))
 }
 
 /// Returns the text, as a literal, that a provider gets for a message of one of treering's own
-/// roles; nothing if there is none.
+/// roles; `None` if it gets none.
 fn spoken(message: &[u8]) -> Option<Vec<u8>> {
     let text = joined(json::get(&for_provider(message)?, "content")?);
     (text != b"\"\"").then_some(text)
 }
 
-/// Returns the texts of a content, a line each, as a literal.
+/// Returns the texts of some content, one on each line, as a literal.
 fn joined(content: &[u8]) -> Vec<u8> {
     if content.starts_with(b"\"") {
         return content.to_vec();

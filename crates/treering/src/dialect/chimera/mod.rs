@@ -1,14 +1,14 @@
 //! Chimera: one record a line in the style of Python's `json.dumps`, times as float seconds, the
 //! header (if there is one) an ordinary node of the tree.
 //!
-//! Chimera knows five types and keeps any other as `{"type": …, "data": {…}}`. It ignores members it
-//! does not know. Entries that have no type of their own there are written as such generic records
-//! with their fields in `data`; what the model sees of them and Chimera has no type for (output of
-//! commands, messages of extensions, summaries of branches) is written as a user message. In both
-//! cases nothing is lost: see [`super::embed`].
+//! Chimera knows five types and keeps any other as `{"type": …, "data": {…}}`. It ignores members
+//! it does not know. Entries without a type in Chimera are written as such generic records with
+//! their fields in `data`; those that the model sees (output of commands, messages of extensions,
+//! summaries of branches) are written as user messages. In both cases nothing is lost: see
+//! [`super::embed`].
 //!
-//! [`RecordShape`] alone decides what a record is; reading heads and reading bodies both ask
-//! it, so that they cannot disagree.
+//! [`RecordShape`] alone decides how a record is read, both for heads and for bodies, so that they
+//! cannot disagree.
 
 mod agent;
 mod decode;
@@ -28,7 +28,7 @@ use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// Chimera's way of writing.
+/// The dialect of Chimera.
 #[derive(Debug)]
 pub(crate) struct Chimera;
 
@@ -45,7 +45,7 @@ static FACTS: Facts = Facts {
         "sessions",
         0,
     )],
-    // It goes on with the session of the directory that it is started in.
+    // Chimera resumes the session of the directory that it is started in.
     resume: Some(&["chimera", "code"]),
     destination: Some(destination),
     ..Facts::DEFAULT
@@ -117,7 +117,7 @@ impl Codec for Chimera {
     }
 }
 
-/// The kind of a record, which decides where its fields stand.
+/// The kind of a record, which decides where its fields are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RecordShape {
     Message,
@@ -125,9 +125,9 @@ enum RecordShape {
     Label,
     Model,
     Thinking,
-    /// A type that Chimera does not know, with the fields that treering gives it in `data`.
+    /// A type that Chimera does not know, with treering's fields in `data`.
     Native,
-    /// Anything else: its members are its fields.
+    /// Any other record: its members are its fields.
     Plain,
 }
 
@@ -157,8 +157,8 @@ impl RecordShape {
     }
 }
 
-/// Returns the field that an entry of a kind must have. Any program may call a type `leaf`; only an
-/// entry that says where to moves the leaf.
+/// Returns the field that an entry of a kind must have. Any program may use the type `leaf`; only
+/// an entry with a target moves the leaf.
 fn mark(kind: Kind) -> Option<&'static str> {
     Some(match kind {
         Kind::Leaf | Kind::ContextEdit => "targetId",
@@ -174,16 +174,16 @@ fn has(object: &[u8], key: &str) -> bool {
     json::get(object, key).is_some()
 }
 
-/// Prefix of Chimera's types whose name has another meaning here.
+/// The prefix of Chimera's types whose name has another meaning in treering.
 const FOREIGN: &str = "chimera:";
 
 /// Types that Chimera itself knows.
 const OWN: [&str; 5] = ["header", "message", "compaction", "label", "state_change"];
 
-/// Returns the name in treering's shape of a type whose record is [`RecordShape::Plain`].
+/// Returns treering's name for a type whose record is [`RecordShape::Plain`].
 fn native_name(type_name: &str) -> Cow<'_, str> {
     let means_something = match Kind::of(type_name) {
-        // State of an extension either way.
+        // Both are state of an extension.
         Kind::Other | Kind::Custom => type_name == "session",
         _ => true,
     };
@@ -223,11 +223,11 @@ fn pick<'a, const N: usize>(object: &'a [u8], keys: [&str; N]) -> [Option<&'a [u
     found
 }
 
-/// Finds the key of what a record carries.
+/// Finds the key of an embedded entry.
 static CARRIES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"treering\""));
 
-/// Returns a message in the shape that Chimera itself gives it, or one that carries a message: what is carried
-/// decides what it is. Everything else is left to the thorough reader.
+/// Reads a message in Chimera's usual form, or one that embeds a message, whose role then counts.
+/// Everything else is left to the thorough reader.
 fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
     let rest = line.strip_prefix(b"{\"type\": \"message\", \"id\": \"")?;
     let (id, rest) = hex_name(rest)?;
@@ -260,7 +260,7 @@ fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
     head(Role::of(role), line.len()).filter(|_| is_last)
 }
 
-/// Returns the role with which a message begins, and what follows it.
+/// Returns the role at the beginning of a message, and the bytes after it.
 fn quick_role(message: &[u8]) -> Option<(&str, &[u8])> {
     let rest = message.strip_prefix(b"{\"role\": \"")?;
     let end = rest.iter().take(24).position(|byte| matches!(byte, b'"' | b'\\'))?;
@@ -268,7 +268,7 @@ fn quick_role(message: &[u8]) -> Option<(&str, &[u8])> {
     Some((std::str::from_utf8(role).ok()?, rest.strip_prefix(b"\"")?))
 }
 
-/// Returns a hexadecimal id and what follows its closing quote.
+/// Returns a hexadecimal id and the bytes after its closing quote.
 fn hex_name(bytes: &[u8]) -> Option<(Name<'_>, &[u8])> {
     let end = bytes.iter().take(33).position(|byte| !byte.is_ascii_hexdigit())?;
     let (name, rest) = bytes.split_at(end);

@@ -1,4 +1,4 @@
-//! Records of Claude Code in treering's shape.
+//! Converts records of Claude Code to treering's format.
 
 use crate::dialect::agent::{AgentContext, PathRecords};
 use crate::dialect::{AnswerCounts, Decoded, Price, RequestMetadata};
@@ -7,10 +7,11 @@ use crate::error::Result;
 use crate::json;
 use std::collections::HashMap;
 
-/// Returns a record as an entry. What has no place in treering's shape stays in the record, which
-/// every entry carries.
+/// Returns a record as an entry. Members that treering's format cannot hold stay in the record,
+/// which every entry has.
 pub(super) fn record(record: &[u8]) -> Decoded {
-    // The grammar of the members is checked here, so that the functions below need not check it again.
+    // The grammar of the members is checked here, so that the functions below need not check it
+    // again.
     let keys = ["type", "message", "timestamp", "isCompactSummary"];
     let [kind, message, timestamp, is_summary] = json::get_all(record, keys);
     let millis = timestamp.and_then(crate::entry::head::timestamp);
@@ -50,7 +51,7 @@ fn time(millis: Option<i64>) -> Vec<u8> {
     millis.map_or(b"null".to_vec(), |millis| millis.to_string().into_bytes())
 }
 
-/// Content as blocks: a string is one text.
+/// Returns content as blocks: a string is one text.
 fn blocks(content: Option<&[u8]>) -> Vec<Vec<u8>> {
     match content {
         Some(text) if text.starts_with(b"\"") => {
@@ -63,7 +64,7 @@ fn blocks(content: Option<&[u8]>) -> Vec<Vec<u8>> {
     }
 }
 
-/// Returns a block in treering's shape; one that has no counterpart stays as it is.
+/// Converts a block to treering's format; a block without a counterpart is not changed.
 fn block(block: &[u8]) -> Vec<u8> {
     let get = |key| json::get_checked(block, key);
     let or_null = |key| get(key).unwrap_or(b"null");
@@ -125,14 +126,14 @@ fn count(literal: Option<&[u8]>) -> u64 {
     literal.and_then(crate::entry::number).map_or(0, |number| number as u64)
 }
 
-/// Returns the tokens: input, output, read from a cache, written to one.
+/// Returns the token counts: input, output, read from a cache, written to a cache.
 fn tokens(usage: &[u8]) -> [u64; 4] {
     let keys =
         ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
     json::get_all(usage, keys).map(count)
 }
 
-/// Returns the tokens; the file does not state their cost.
+/// Returns the usage with these token counts; the file does not state their cost.
 fn usage(usage: &[u8]) -> Vec<u8> {
     let [input, output, read, write] = tokens(usage);
     let total = input.saturating_add(output).saturating_add(read).saturating_add(write);
@@ -142,8 +143,8 @@ fn usage(usage: &[u8]) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Returns the response that a record is a part of: its message's id and, as gateways number
-/// messages as they like, the request's. Only old versions say what it cost.
+/// Returns the id of the response that a record is a part of: the id of its message and that of the
+/// request, because gateways do not number messages uniquely. Only old versions state the cost.
 pub(super) fn request_metadata(record: &[u8]) -> RequestMetadata {
     let keys = ["type", "message", "requestId", "costUSD", "treering"];
     let [kind, message, request, cost, embedded] = json::get_all(record, keys);
@@ -173,7 +174,7 @@ pub(super) fn request_metadata(record: &[u8]) -> RequestMetadata {
     }
 }
 
-/// Results of tools, one message each, then whatever else was said.
+/// Returns the results of tools, one message each, then the other content.
 fn user(message: &[u8], millis: Option<i64>) -> Vec<Vec<u8>> {
     let content = json::get_checked(message, "content");
     let is_result = |block: &&[u8]| json::get_checked(block, "type") == Some(b"\"tool_result\"");
@@ -221,10 +222,10 @@ fn summary(message: &[u8], millis: Option<i64>) -> Vec<u8> {
     ])
 }
 
-/// Returns the messages as they were sent, the records of one answer put together.
+/// Returns the messages as they were sent, with the records of one answer joined.
 pub(super) fn agent_context(path: &mut dyn PathRecords) -> Result<AgentContext> {
     let mut messages: Vec<Vec<u8>> = Vec::new();
-    // Where the message of each id is.
+    // The index of the message of each id.
     let mut places: HashMap<Vec<u8>, usize> = HashMap::new();
     for at in 0..path.len() {
         let Some(record) = path.record(at)? else { continue };
@@ -256,7 +257,7 @@ pub(super) fn agent_context(path: &mut dyn PathRecords) -> Result<AgentContext> 
     Ok(AgentContext { messages, settings: Vec::new() })
 }
 
-/// Returns a message with further blocks.
+/// Returns a message with further blocks appended.
 fn appended(message: &[u8], content: &[u8]) -> Vec<u8> {
     let before = json::get(message, "content").unwrap_or(b"[]");
     let all: Vec<&[u8]> =

@@ -1,9 +1,9 @@
-//! A session written the way Claude Code writes its own.
+//! Writes a session in Claude Code's format.
 //!
-//! The active branch comes last: of all ends, Claude Code goes on from the one whose last message is
-//! last in the file. If something was said below the active leaf, a note hangs on the leaf, so that
-//! it is an end as well. A compaction is a boundary without a parent, its summary, and copies of what
-//! it keeps: Claude Code itself keeps nothing.
+//! The active branch comes last: Claude Code resumes at the branch end whose last message is last
+//! in the file. If there are messages below the active leaf, a note becomes a child of the leaf, so
+//! that the leaf is an end as well. A compaction is written as a boundary without a parent, its
+//! summary, and copies of the entries that it keeps, because Claude Code itself keeps none.
 
 use super::decode::{list, object};
 use super::stray::{self, StrayCandidate};
@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
-/// Writes a session, and reports what became of its entries.
+/// Writes a session, and reports the outcome of its entries.
 pub(super) fn export(
     source: &dyn Source,
     out: &mut dyn Write,
@@ -28,7 +28,8 @@ pub(super) fn export(
         .flat_map(|leaf| tree.ancestors(leaf))
         .map(|row| tree.id_text(row).to_owned())
         .collect();
-    // The format cannot edit a context: what the edits on the active path say is written right away.
+    // The format has no context edits: the messages are written as the edits on the active path
+    // left them.
     let edited = source.edited()?;
     let (places, continued) = (HashMap::new(), HashSet::new());
     let mut export = Export { source, out, edited, places, continued };
@@ -42,7 +43,7 @@ pub(super) fn export(
     if let Some(name) = source.name() {
         export.title(name)?;
     }
-    // First what is not on the active path, then the path itself.
+    // The other branches are written first, then the active path.
     for is_active in [false, true] {
         source.each(&mut |item| {
             if strays.contains(&item.id) {
@@ -67,27 +68,27 @@ pub(super) fn export(
 
 const STRAY: &str = "Claude Code would read it as a part of the active branch";
 
-/// The position of an entry in the result.
+/// The record that an entry became.
 #[derive(Debug)]
 enum ExportedAs {
-    /// It is not there: its children hang on what it hung on.
+    /// The entry is not in the result: its children get its parent.
     Nowhere { parent: Option<String> },
-    /// Its children hang on this record.
+    /// The children of the entry get this record as their parent.
     At(String),
 }
 
 struct Export<'a> {
     source: &'a dyn Source,
     out: &'a mut dyn Write,
-    /// The messages that edits on the active path changed, as they are now.
+    /// The messages that edits on the active path changed, in their current form.
     edited: HashMap<String, Option<Vec<u8>>>,
     places: HashMap<String, ExportedAs>,
-    /// Records that something said hangs on.
+    /// Records that have a message below them.
     continued: HashSet<String>,
 }
 
 impl Export<'_> {
-    /// Decides where an entry will stand.
+    /// Decides which record an entry becomes.
     fn place(&mut self, item: &Item) -> Result<()> {
         let place = match item.entry.kind() {
             Kind::Compaction if item.is_reset => ExportedAs::At(uuid_of(&item.id)),
@@ -116,7 +117,8 @@ impl Export<'_> {
         }
     }
 
-    /// Returns the message that an entry sends to the model, as the active path's edits left it.
+    /// Returns the message that the model gets for an entry, as the edits on the active path left
+    /// it.
     fn said(&self, item: &Item) -> Option<Vec<u8>> {
         match self.edited.get(&item.id) {
             Some(edited) => edited.clone(),
@@ -124,7 +126,7 @@ impl Export<'_> {
         }
     }
 
-    /// Returns the record that the children of an entry hang on.
+    /// Returns the record that becomes the parent of an entry's children.
     fn tail(&self, id: &str) -> Option<String> {
         let mut at = id.to_owned();
         for _ in 0..=self.places.len() {
@@ -218,7 +220,7 @@ impl Export<'_> {
         ]))
     }
 
-    /// Makes a record an end.
+    /// Adds a note to a record, so that it becomes the end of a branch.
     fn note(&mut self, leaf: &str) -> Result<()> {
         let fields: [(&str, &[u8]); 3] = [
             ("subtype", b"\"informational\""),
@@ -268,7 +270,7 @@ impl Export<'_> {
     }
 }
 
-/// Returns the message that an entry sends to the model, if it sends one.
+/// Returns the message that the model gets for an entry, if there is one.
 fn said(entry: &NewEntry) -> Option<Vec<u8>> {
     let field = |key| embed::member(&entry.fields, key);
     let json = match entry.kind() {
@@ -285,7 +287,7 @@ fn said(entry: &NewEntry) -> Option<Vec<u8>> {
     for_provider(&json).map(Cow::into_owned).filter(|message| sent(message, "").is_some())
 }
 
-/// Returns a message as Claude Code keeps it, and the type of its record.
+/// Returns a message in Claude Code's format, and the type of its record.
 fn sent(message: &[u8], uuid: &str) -> Option<(&'static str, Vec<u8>)> {
     let view = MessageView::new(message);
     let content = view.get("content");
@@ -326,7 +328,7 @@ fn assistant(view: MessageView<'_>, uuid: &str) -> Vec<u8> {
         ("cache_read_input_tokens", count("cacheRead")),
         ("output_tokens", count("output")),
     ]);
-    // Each message is a message of its own: the same id would join it with another.
+    // Every message gets an id of its own: messages with the same id would be joined.
     let id = json::quoted(&format!("msg_{uuid}"));
     object(&[
         ("model", view.get("model").unwrap_or(b"\"unknown\"")),

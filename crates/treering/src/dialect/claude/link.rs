@@ -1,10 +1,10 @@
 //! Decides which records belong together and which leaf is active.
 //!
 //! An answer that calls several tools at once is written as several records, and each tool's result
-//! names the record of its call as its parent: read by parents alone, parts of the answer and all
-//! results but one are dead ends beside the conversation. So are the notes that hooks and running commands
-//! leave there. Those dead ends are put into the path where they branched off; every link that leads on stays
-//! as it is in the file.
+//! names the record of its call as its parent: by parents alone, some pieces of the answer and all
+//! results but one would be dead ends beside the conversation. So would the notes of hooks and
+//! running commands. These dead ends are inserted into the path where they branched off; every
+//! other link stays as in the file.
 
 use super::mark;
 use crate::dialect::Linker;
@@ -24,7 +24,7 @@ pub(super) struct Claude {
     groups: HashMap<u64, Vec<Row>, RandomState>,
     custom_title: Option<String>,
     ai_title: Option<String>,
-    /// Summaries, and the entries they are about.
+    /// Summaries, each with the entry that it is about.
     summaries: Vec<(String, String)>,
 }
 
@@ -68,7 +68,7 @@ impl Linker for Claude {
                 tree.set_flag(row, Node::SIDECHAIN);
             }
         }
-        // By the parents in the file: what the agent itself would go on from.
+        // The parents in the file decide where the agent itself would resume.
         let leaf = self.active_leaf(tree);
         tree.choose_leaf(leaf);
         self.join(tree);
@@ -84,8 +84,8 @@ impl Claude {
         self.bits[row.index()] & bits != 0
     }
 
-    /// Returns the active leaf: of the ends of all branches, each walked back to a message, the
-    /// last in the file that is neither a subagent's nor the program's own.
+    /// Returns the active leaf: of the ends of all branches, each traced back to a message, the
+    /// last in the file that belongs neither to a subagent nor to the program itself.
     fn active_leaf(&self, tree: &Tree) -> Option<Row> {
         let mut is_parent = vec![false; tree.row_count()];
         for row in tree.live() {
@@ -98,7 +98,7 @@ impl Claude {
         let mut seen = HashSet::<Row, RandomState>::default();
         let ends = tree.live().filter(|&row| !is_parent[row.index()]);
         let leaves = ends.filter_map(|end| {
-            // A note was walked over once: whatever is above it was found then.
+            // A note is visited only once: its ancestors were checked then.
             let mut way =
                 tree.ancestors(end).take_while(|&row| self.is(row, said) || seen.insert(row));
             way.find(|&row| self.is(row, said))
@@ -106,7 +106,7 @@ impl Claude {
         leaves.filter(|&leaf| !self.is(leaf, other)).max()
     }
 
-    /// Marks the parts of each message, and puts the dead ends of an answer into the path.
+    /// Marks the pieces of each message, and inserts the dead ends of an answer into the path.
     fn join(&self, tree: &mut Tree) {
         for group in self.groups.values() {
             for &part in group.iter().skip(1) {
@@ -143,7 +143,7 @@ impl Claude {
             if below.len() < 2 || dead.is_empty() {
                 continue;
             }
-            // All that is below them, in the order of the file.
+            // Collects all rows below them, in file order.
             let mut at = 0;
             while at < dead.len() {
                 let row = dead[at];
@@ -164,9 +164,9 @@ impl Claude {
         tree.relinked();
     }
 
-    /// Returns whether a part hangs on another of its message, with nothing but notes and results
-    /// between them. A message that was copied after a compaction has the same id, and is another
-    /// one.
+    /// Returns whether a piece follows another piece of its message, with only notes and results
+    /// between them. A message that was copied after a compaction has the same id, but is another
+    /// message.
     fn follows(&self, tree: &Tree, part: Row, group: &[Row]) -> bool {
         const FAR: usize = 10_000;
         let is_said = |row: &Row| self.is(*row, mark::USER | mark::ASSISTANT);
@@ -200,10 +200,10 @@ impl Claude {
 /// The content of a row's branch, the row included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum BranchEnd {
-    /// Nothing that was said.
+    /// There are no messages.
     Notes,
-    /// Parts of an answer and results of its calls.
+    /// There are only pieces of an answer and results of its calls.
     Dead,
-    /// Something new was said.
+    /// There is a further message.
     GoesOn,
 }

@@ -1,9 +1,9 @@
 //! Claude Code.
 //!
-//! A record of the conversation has a `uuid` and a `parentUuid` and is one of five types; everything
-//! else in the file is a side record (titles, snapshots, queues: new kinds appear every month). Each
-//! content block has a record of its own, so that one answer is several records with the same
-//! `message.id`; [`link`] brings them together again. Files are never written to.
+//! A record of the conversation has a `uuid` and a `parentUuid` and is one of five types;
+//! everything else in the file is a side record (titles, snapshots, queues: new kinds appear every
+//! month). Each content block has a record of its own, so that one answer is several records with
+//! the same `message.id`; [`link`] joins them again. Files are never written to.
 
 mod decode;
 mod export;
@@ -30,7 +30,7 @@ static FACTS: Facts = Facts {
     keys: Keys { id: "uuid", parent: "parentUuid", time: "timestamp" },
     is_writable: false,
     header: HeaderPlace::Anywhere,
-    // As of late 2026; new ones appear every month.
+    // These are the types as of late 2026; new ones appear every month.
     own_types: &[
         "user",
         "assistant",
@@ -68,7 +68,7 @@ static FACTS: Facts = Facts {
     ..Facts::DEFAULT
 };
 
-/// The texts in user messages that the program puts there.
+/// The texts that the program puts into user messages.
 const ASIDES: [Aside; 21] = [
     ("<command-name>", "</command-name>"),
     ("<command-message>", "</command-message>"),
@@ -93,7 +93,7 @@ const ASIDES: [Aside; 21] = [
     ("This session is being continued from a previous conversation that ran out", ""),
 ];
 
-/// Returns the files of a session's subagents, which stand in a directory named after the session.
+/// Returns the files of a session's subagents, which are in a directory named after the session.
 fn subagent_files(path: &Path) -> Vec<PathBuf> {
     jsonl_files(&path.with_extension("").join("subagents"))
 }
@@ -102,20 +102,20 @@ fn destination(paths: &ProjectPaths<'_>) -> Destination {
     Destination::NamedById(paths.root.join(dashed(paths.cwd)))
 }
 
-/// Fields about a record that the linker needs.
+/// Bits about a record that the linker needs.
 pub(super) mod mark {
     pub(crate) const SIDECHAIN: u8 = 1;
-    /// Instructions that the program itself puts into the conversation.
+    /// The record has instructions of the program itself.
     pub(crate) const META: u8 = 2;
-    /// Said in a team of agents.
+    /// The record belongs to a team of agents.
     pub(crate) const TEAM: u8 = 4;
     pub(crate) const USER: u8 = 8;
     pub(crate) const ASSISTANT: u8 = 16;
-    /// Holds the result of a tool call.
+    /// The record has the result of a tool call.
     pub(crate) const RESULT: u8 = 32;
 }
 
-/// The members of a record that matter, collected in one pass.
+/// The relevant members of a record, collected in one pass.
 #[derive(Default)]
 struct Fields<'a> {
     type_name: &'a [u8],
@@ -130,8 +130,8 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Reads a record from its start to its end; `None` if it does not end. The grammar of its
-    /// values is checked when they are read.
+    /// Reads a record from start to end; `None` if it is incomplete. The grammar of its values is
+    /// checked when they are read.
     fn of(record: &'a [u8]) -> Option<(Self, usize)> {
         let mut fields = Fields::default();
         let mut members = Members::new(record, json::skip_space(record, 0));
@@ -169,7 +169,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Looks at the message at `start`; how it ends.
+    /// Reads the message at `start`, and returns how it ends.
     fn message(&mut self, record: &'a [u8], start: usize) -> ObjectEnd {
         let mut members = Members::new(record, start);
         while let Some((key, start)) = members.key() {
@@ -214,7 +214,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Returns whether the first block of some content is the result of a tool.
+/// Returns whether the first block of some content is a tool result.
 fn begins_with_a_result(content: &[u8]) -> bool {
     let mut members = Members::new(content, json::skip_space(content, 1));
     if !content.starts_with(b"[") {
@@ -229,7 +229,7 @@ fn begins_with_a_result(content: &[u8]) -> bool {
     false
 }
 
-/// Returns a message's id as a number that is not 0.
+/// Returns a hash of a message's id that is not 0.
 fn group(id: &[u8]) -> u64 {
     fnv1a(0, id.iter().copied()).max(1)
 }
@@ -239,7 +239,7 @@ impl Codec for ClaudeCode {
         &FACTS
     }
 
-    /// Here the head stands all over the record: it is looked at once, and wholly.
+    /// The members of the head may be anywhere in the record, so the whole record is read once.
     fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
         let Some((fields, end)) = Fields::of(line) else { return Glance::Unclear };
         if json::skip_space(line, end) != line.len() {
@@ -284,7 +284,7 @@ impl Codec for ClaudeCode {
         Some(Box::<link::Claude>::default())
     }
 
-    /// Returns the first record that names the session and its project.
+    /// Returns the header, from the first record that names the session and its project.
     fn header(&self, record: &[u8]) -> Option<Header> {
         let text =
             |key| json::get(record, key).and_then(json::string).map(|text| text.into_owned());

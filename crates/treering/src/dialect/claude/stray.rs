@@ -1,13 +1,13 @@
-//! Results that would be read as part of another branch.
+//! Finds results that would be read as part of another branch.
 //!
-//! Claude Code hangs each result of a tool on its own call, so that results beside the conversation
-//! are part of it: reading puts them into the path where they branched off. A session in which
-//! the user went back to before a result has such a result on a branch of its own. If it were
-//! written, it would come back: it has to be left out.
+//! In Claude Code, each tool result is a child of its own call, so that results beside the path are
+//! part of the conversation: reading inserts them into the path where they branched off. If the
+//! user moved the leaf to before a result, the result is on a branch of its own. If it were
+//! written, reading would insert it into the path again, so it has to be left out.
 
 use std::collections::HashSet;
 
-/// The facts about an entry that the search for stray results needs.
+/// The facts about an entry that are needed to find stray results.
 #[derive(Debug)]
 pub(super) struct StrayCandidate {
     pub id: String,
@@ -15,11 +15,11 @@ pub(super) struct StrayCandidate {
     pub is_active: bool,
     pub is_said: bool,
     pub is_result: bool,
-    /// Its record hangs on nothing: what is above it does not go on.
+    /// Whether its record has no parent, so that the path above it ends.
     pub is_boundary: bool,
 }
 
-/// Returns the results that hang on the active path, with nothing said below them.
+/// Returns the results that are children of the active path and have no message below them.
 pub(super) fn results(entries: &[StrayCandidate]) -> HashSet<String> {
     let mut goes_on: HashSet<&str> = HashSet::new();
     for entry in entries.iter().rev().filter(|entry| !entry.is_boundary) {
@@ -28,7 +28,7 @@ pub(super) fn results(entries: &[StrayCandidate]) -> HashSet<String> {
             goes_on.extend(entry.parent.as_deref());
         }
     }
-    // Entries on the active path, and beside it all that is a result or says nothing.
+    // The entries on the active path, and those beside it that are results or have no message.
     let mut near: HashSet<&str> = HashSet::new();
     let mut strays = HashSet::new();
     for entry in entries {

@@ -1,11 +1,12 @@
-//! Builds the items that Codex itself would send, replayed as it replays a rollout when it resumes.
+//! Builds the items that Codex itself would send, by replaying a rollout as Codex does when it
+//! resumes.
 //!
-//! A compaction with a `replacement_history` replaces everything before it. One without (older
-//! versions) keeps the newest of the user's own messages, about 20 000 tokens of them, and puts the
+//! A compaction with a `replacement_history` replaces everything before it. A compaction without
+//! one (older versions) keeps the newest messages of the user, about 20 000 tokens, and adds the
 //! summary after them. Items that are not for the model do not count.
 //!
-//! Two things are not in a rollout and so not here: the base instructions and tools that go beside
-//! the items, and the model's own limit on the length of tool outputs.
+//! Two things are not in a rollout and therefore not here: the base instructions and tools that are
+//! sent with the items, and the model's limit on the length of tool outputs.
 
 use super::super::agent::{AgentContext, PathRecords};
 use super::output::texts;
@@ -43,7 +44,7 @@ pub(super) fn build(path: &mut dyn PathRecords) -> Result<AgentContext> {
     Ok(AgentContext { messages: history.messages(), settings: Vec::new() })
 }
 
-/// Returns where the last compaction stands that brings its own history: nothing before it counts.
+/// Returns the index of the last compaction with its own history: nothing before it counts.
 fn last_replacement(path: &mut dyn PathRecords) -> Result<usize> {
     for at in (0..path.len()).rev() {
         if let Some(record) = path.record(at)?
@@ -61,7 +62,7 @@ fn replacement(compacted: &[u8]) -> Option<Vec<&[u8]>> {
     history.starts_with(b"[").then(|| json::elements(history))
 }
 
-/// Returns whether an item goes to the model.
+/// Returns whether an item is sent to the model.
 fn is_sent(item: &[u8]) -> bool {
     match text(item, "type").as_deref() {
         Some("message") => text(item, "role").is_none_or(|role| role != "system"),
@@ -86,7 +87,7 @@ fn is_sent(item: &[u8]) -> bool {
     }
 }
 
-/// Returns a letter as the item the model gets.
+/// Returns a message from another agent as the item that the model gets.
 fn letter_item(letter: &[u8]) -> Vec<u8> {
     let [id, author, recipient, content] =
         members(letter, ["id", "author", "recipient", "content"]);
@@ -120,8 +121,8 @@ fn letter_item(letter: &[u8]) -> Vec<u8> {
         .close()
 }
 
-/// The history as it grows: what old compactions kept, the last one's summary, the items since.
-/// Compacting looks at each item once, however many compactions follow.
+/// The history as it grows: the messages that old compactions kept, the last summary, and the items
+/// since. Each item is read once, however many compactions follow.
 #[derive(Default)]
 struct History {
     /// User messages and their sizes in tokens.
@@ -177,7 +178,7 @@ impl History {
     }
 }
 
-/// Returns the user's text of an item, or `None` if it is context that Codex added, or a summary.
+/// Returns the user's text of an item; `None` if Codex added it as context, or if it is a summary.
 fn user_text(item: &[u8]) -> Option<String> {
     let [kind, role, content] = members(item, ["type", "role", "content"]);
     if kind != Some(b"\"message\"") || role != Some(b"\"user\"") || is_surroundings(item) {
@@ -194,7 +195,7 @@ fn user_message(literal: &[u8]) -> Vec<u8> {
     message.raw("content", &array(&[block])).close()
 }
 
-/// Returns a text without its middle: both ends together take `tokens`.
+/// Returns a text without its middle, so that both ends together have `tokens` tokens.
 fn shortened(text: &str, tokens: usize) -> String {
     let budget = tokens * BYTES_PER_TOKEN;
     let mut start = budget / 2;

@@ -1,9 +1,9 @@
-//! From Codex's records to treering's entries.
+//! Converts Codex's records to treering's entries.
 //!
-//! One record is one entry. Reasoning, calls and texts of one answer stand on lines of their own, so
-//! each becomes an assistant message of its own. Calls that the provider answers itself (web search,
-//! image generation) bring their result with them: a call without one would be refused elsewhere.
-//! A record that no entry of treering can express is kept whole as `custom`, named `codex.<type>`.
+//! One record is one entry. Reasoning, calls and texts of one answer are on separate lines, so each
+//! becomes a separate assistant message. Calls that the provider answers itself (web search, image
+//! generation) include their result, because other providers would refuse a call without one. A
+//! record that no entry of treering can express is kept as `custom`, named `codex.<type>`.
 //!
 //! A record does not say which model wrote it, so neither do the messages; `turn_context` does, and
 //! becomes a model change. [`kind`] and [`decode`] must agree.
@@ -15,7 +15,8 @@ use crate::entry::head::timestamp;
 use crate::entry::{Kind, NewEntry, Role, number};
 use crate::json;
 
-/// Other agents sum these fields up without asking whether they are there.
+/// The usage of a message that records none: other agents add these fields up without checking
+/// whether they exist.
 const NO_USAGE: &[u8] = br#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
 /// The wire format of the signatures in a message. Codex's are not those of any other agent.
@@ -32,12 +33,12 @@ pub(super) fn kind(record: Record<'_>) -> Class {
             Some("message") => Class::Entry(Kind::Message, Some(role(item))),
             Some("agent_message") => Class::Entry(Kind::CustomMessage, None),
             Some("reasoning") => Class::Entry(Kind::Message, Some(Role::Assistant)),
-            // The name of the call does not matter here.
+            // The name of the call does not matter.
             Some(name) if call_name(name, b"{}").is_some() => {
                 Class::Entry(Kind::Message, Some(Role::Assistant))
             }
             Some(name) if is_output(name) => Class::Entry(Kind::Message, Some(Role::ToolResult)),
-            // It has its place among the items, but the model never sees it.
+            // The record is one of the items, but the model never sees it.
             _ => Class::Entry(Kind::Custom, None),
         },
         Record::Letter(_) => Class::Entry(Kind::CustomMessage, None),
@@ -56,7 +57,7 @@ fn role(item: &[u8]) -> Role {
     }
 }
 
-/// Returns the tool a call is for, as a literal; `None` if the item is no call.
+/// Returns the tool that a call is for, as a literal; `None` if the item is not a call.
 fn call_name(kind: &str, item: &[u8]) -> Option<Vec<u8>> {
     Some(match kind {
         "function_call" | "custom_tool_call" => quote(inside(literal(item, "name"))),
@@ -72,7 +73,7 @@ fn is_output(kind: &str) -> bool {
     kind.ends_with("_call_output") || kind == "tool_search_output"
 }
 
-/// Returns the model a turn runs with, as a literal.
+/// Returns the model of a turn, as a literal.
 fn model(turn: &[u8]) -> Option<&[u8]> {
     literal(turn, "model").filter(|model| *model != b"\"\"")
 }
@@ -86,7 +87,7 @@ fn last_usage(event: &[u8]) -> Option<&[u8]> {
     json::get(info?, "last_token_usage").filter(|usage| is_object(usage))
 }
 
-/// Returns a record in treering's shape.
+/// Converts a record to treering's format.
 pub(super) fn decode(record: &[u8]) -> Decoded {
     let time = time(record);
     let mut more = Vec::new();
@@ -112,13 +113,13 @@ pub(super) fn decode(record: &[u8]) -> Decoded {
     Decoded { entry, more }
 }
 
-/// Stands for something that is not JSON. Callers do not bring such records.
+/// Returns an entry for a record that is not JSON, which callers never pass.
 fn unreadable() -> NewEntry {
     let fields = b",\"customType\":\"codex.\"".to_vec();
     NewEntry { type_name: "custom".into(), fields, ..NewEntry::session_info("") }
 }
 
-/// Returns the record's time in Unix milliseconds, as JSON. Some writers put it into the payload.
+/// Returns the record's time in Unix milliseconds, as JSON. Some writers store it in the payload.
 fn time(record: &[u8]) -> Option<Vec<u8>> {
     let [own, payload] = members(record, ["timestamp", "payload"]);
     let inner = || timestamp(json::get(payload?, "timestamp")?);
@@ -135,7 +136,7 @@ fn message_entry(message: &[u8]) -> Vec<u8> {
     Object::new().text("type", "message").raw("message", message).close()
 }
 
-/// Returns an item as an entry, and the results it brings with it.
+/// Returns an item as an entry, and the results that it includes.
 fn item(item: &[u8], time: Option<&[u8]>) -> (Vec<u8>, Vec<Vec<u8>>) {
     let kind = text(item, "type").unwrap_or_default();
     if let Some(name) = call_name(&kind, item) {
@@ -163,7 +164,7 @@ fn message(item: &[u8], time: Option<&[u8]>) -> Vec<u8> {
     message_entry(&message.maybe("timestamp", time).close())
 }
 
-/// Returns the content of a system message: a text, if it is nothing but texts.
+/// Returns the content of a system message: a single text, if it has only texts.
 fn instructions(content: &[u8]) -> Vec<u8> {
     let has_text = |block: &[u8]| literal(block, "text").is_some();
     if json::elements(content).into_iter().all(has_text) {
@@ -207,7 +208,8 @@ fn call(item: &[u8], kind: &str, name: &[u8], time: Option<&[u8]>) -> Vec<u8> {
     assistant(&array(&[block.close()]), "toolUse", time)
 }
 
-/// Returns the id that ties a result to its call. Calls the provider answers have only an item id.
+/// Returns the id that links a result to its call. Calls that the provider answers have only an
+/// item id.
 fn call_id(item: &[u8]) -> Vec<u8> {
     quote(inside(literal(item, "call_id").or_else(|| literal(item, "id"))))
 }
@@ -235,7 +237,7 @@ fn input_object(input: Option<&[u8]>) -> Vec<u8> {
     Object::new().maybe("input", input).close()
 }
 
-/// Returns the object that a string holds as JSON; an empty one if the string or value is empty.
+/// Returns the object that a string holds as JSON; an empty object if the string or value is empty.
 fn parsed(value: &[u8]) -> Option<Vec<u8>> {
     if value == b"null" {
         return Some(b"{}".to_vec());
@@ -283,7 +285,7 @@ fn result(call: &[u8], name: Option<&[u8]>, output: Output, time: Option<&[u8]>)
 fn output(item: &[u8], time: Option<&[u8]>) -> Vec<u8> {
     let [output, tools] = members(item, ["output", "tools"]);
     let (name, output) = match tools {
-        // The tools that a search found: no text, so their JSON is the text.
+        // The tools that a search found have no text, so their JSON becomes the text.
         Some(tools) if output.is_none() => {
             let text = json::quoted(&String::from_utf8_lossy(tools));
             (Some(&b"\"tool_search\""[..]), Output::read(Some(&text)))
@@ -293,7 +295,7 @@ fn output(item: &[u8], time: Option<&[u8]>) -> Vec<u8> {
     message_entry(&result(&call_id(item), name, output, time))
 }
 
-/// Returns a message from another agent: not the user's words, but the model is to act on it.
+/// Returns a message from another agent: the user did not write it, but the model must act on it.
 fn letter_entry(letter: &[u8]) -> Vec<u8> {
     let [author, recipient, content] = members(letter, ["author", "recipient", "content"]);
     let content = content.filter(|content| *content != b"\"\"").unwrap_or(b"[]");
@@ -314,7 +316,7 @@ fn letter_entry(letter: &[u8]) -> Vec<u8> {
         .close()
 }
 
-/// Returns a compaction. Codex replaces the whole history, so it keeps nothing of what was before.
+/// Returns a compaction. Codex replaces the whole history, so it keeps nothing.
 fn compaction(compacted: &[u8]) -> Vec<u8> {
     let [message, history] = members(compacted, ["message", "replacement_history"]);
     let history = history.filter(|history| history.starts_with(b"["));
@@ -332,7 +334,7 @@ fn compaction(compacted: &[u8]) -> Vec<u8> {
         .close()
 }
 
-/// Returns a history as a text, for want of a summary: who said what.
+/// Returns a history as text, with the role of each message, if there is no summary.
 fn told(history: &[u8]) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = Vec::new();
     for item in json::elements(history) {
@@ -345,8 +347,7 @@ fn told(history: &[u8]) -> Vec<u8> {
     lines.join(&b"\\n\\n"[..])
 }
 
-/// Returns the tokens of one request. Codex counts what came from a cache as input; treering does
-/// not.
+/// Returns the tokens of one request. Codex includes cached tokens in the input; treering does not.
 fn usage(event: &[u8]) -> Vec<u8> {
     let last = last_usage(event).unwrap_or(b"{}");
     let keys = ["input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens"];

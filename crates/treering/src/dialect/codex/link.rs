@@ -1,28 +1,29 @@
-//! Rollbacks: what follows one continues from before the turns it takes back. And the name of the thread.
+//! Applies rollbacks: an entry after a rollback continues from before the turns that were rolled
+//! back. Also finds the name of the thread.
 
 use super::record::{Record, text};
 use crate::dialect::Linker;
 use crate::entry::head::Head;
 use crate::tree::{NONE, Row, Tree};
 
-/// The bit of an entry with which a turn begins.
+/// The bit of an entry that begins a turn.
 pub(super) const TURN: u8 = 1;
 
 #[derive(Debug, Default)]
 pub(super) struct Codex {
-    /// The turns of the current path: where each began, and what it continued.
+    /// The turns of the current path: the first row of each, and its parent.
     turns: Vec<(Row, Row)>,
     /// The parent of the next entry, if a rollback precedes it.
     back_to: Option<Row>,
-    /// The row before.
+    /// The previous row.
     tip: Option<Row>,
     links: Vec<(Row, Row)>,
-    /// The last name that the thread was given, by the user or by Codex.
+    /// The last name of the thread, set by the user or by Codex.
     name: Option<String>,
 }
 
-/// Returns whether a record that is no entry may name the thread or take back turns. Nearly none does, and
-/// looking for a word is quicker than reading it.
+/// Returns whether a record that is not an entry may name the thread or roll back turns. Few do,
+/// and a search for a word is faster than reading the record.
 pub(super) fn is_about_thread(record: &[u8]) -> bool {
     memchr::memmem::find(record, b"\"thread_").is_some()
 }
@@ -69,7 +70,7 @@ impl Linker for Codex {
             tree.relink(row, parent);
         }
         if let Some(before) = self.back_to {
-            // Nothing was said since: the conversation stands before the turns taken back.
+            // No message follows: the leaf is before the turns that were rolled back.
             tree.choose_leaf(Some(before).filter(|&row| row != NONE));
         }
         tree.relinked();

@@ -1,9 +1,9 @@
 //! Codex: rollouts, read only.
 //!
-//! A rollout is a list: its records have neither ids nor parents, and the loader chains what
-//! [`Codec::classify`] calls an entry. Only rollbacks make branches ([`rolls_back`]). This codec owns
-//! what each record means: [`record`] takes it out of its envelope, [`decode`] puts it into
-//! treering's shape, [`turns`] knows where turns begin, [`context`] replays a path as Codex does.
+//! A rollout is a list: its records have neither ids nor parents, and the loader links each entry
+//! to the one before it. Only rollbacks make branches ([`rolls_back`]). [`record`] takes a record
+//! out of its envelope, [`decode`] converts it to treering's format, [`turns`] finds where turns
+//! begin, and [`context`] replays a path as Codex does.
 
 mod context;
 mod decode;
@@ -35,7 +35,7 @@ use record::{Record, members, text};
 pub(crate) struct Codex;
 
 static FACTS: Facts = Facts {
-    // No record places itself in a tree, so the names are such as never occur.
+    // No record has an id or a parent, so these keys are chosen to never occur.
     keys: Keys { id: "\u{0}id", parent: "\u{0}parent", time: "timestamp" },
     is_writable: false,
     header: HeaderPlace::Anywhere,
@@ -65,7 +65,7 @@ static FACTS: Facts = Facts {
     ..Facts::DEFAULT
 };
 
-/// The texts in user messages of a turn that the user did not type.
+/// The texts in the user messages of a turn that the user did not type.
 const EDITOR_CONTEXT: [Aside; 2] = [
     ("# Context from my IDE setup:", "## My request for Codex:"),
     ("<user_action>", "</user_action>"),
@@ -76,7 +76,7 @@ impl Codec for Codex {
         &FACTS
     }
 
-    /// Telling a record's kind is cheaper than reading all of it.
+    /// Finding the kind of a record is cheaper than reading all of it.
     fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
         if let Some(glance) = quick::glance(line) {
             return glance;
@@ -154,7 +154,7 @@ fn marks(record: Record<'_>) -> Marks {
     Marks { bits: if starts_turn(record) { link::TURN } else { 0 }, group: 0 }
 }
 
-/// Returns the thread this one was forked from, or that started it as a subagent.
+/// Returns the thread that this one was forked from, or that started it as a subagent.
 fn parent(meta: &[u8]) -> Option<String> {
     let source = json::get(meta, "source")
         .and_then(|source| json::get(json::get(source, "subagent")?, "thread_spawn"));
@@ -163,10 +163,10 @@ fn parent(meta: &[u8]) -> Option<String> {
     parent.or_else(spawned).filter(|parent| !parent.is_empty()).map(|parent| parent.into_owned())
 }
 
-/// Returns whether a file that begins with this record is a rollout. Its header may be lost.
+/// Returns whether a file that begins with this record is a rollout, possibly without its header.
 pub(crate) fn looks_like(record: &[u8]) -> bool {
     match Record::read(record) {
-        // Without an envelope: other files may begin with an id and a time as well.
+        // Without an envelope, other files may begin with an id and a time as well.
         Record::Meta(meta) if meta.len() == record.len() => {
             let [instructions, git] = members(meta, ["instructions", "git"]);
             instructions.is_some() || git.is_some()

@@ -2,18 +2,18 @@
 //!
 //! An output is a string or a list of blocks; some versions wrote objects. The string of a shell
 //! command is JSON again (`{"output":…,"metadata":{"exit_code":…}}`) in older versions and a text
-//! with the exit code in its first lines in newer ones. Codex itself keeps no error flag: whether a
-//! call failed can only be read there.
+//! with the exit code in its first lines in newer ones. Codex stores no error flag, so only the
+//! output shows whether a call failed.
 
 use super::record::{inside, is_object, literal, members, quote};
 use crate::entry::number;
 use crate::json;
 use std::borrow::Cow;
 
-/// An output in treering's terms.
+/// A tool's output in treering's format.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Output {
-    /// Blocks, as JSON.
+    /// The blocks of the output, as JSON.
     pub content: Vec<u8>,
     /// The other members of the output, as JSON.
     pub details: Option<Vec<u8>>,
@@ -73,7 +73,7 @@ fn of_command(text: &str) -> Option<Output> {
     })
 }
 
-/// Returns the exit code in the lines above the output of a command, if that is what the text is.
+/// Returns the exit code in the lines above the output of a command, if the text has this form.
 fn exit_code(text: &str) -> Option<&str> {
     let head = text.lines().take(6).take_while(|line| *line != "Output:");
     let mut codes = head.filter_map(|line| {
@@ -83,7 +83,7 @@ fn exit_code(text: &str) -> Option<&str> {
     codes.next().filter(|code| is_shell && code.parse::<i64>().is_ok())
 }
 
-/// Returns a content (a string or blocks) as a list of treering's blocks.
+/// Returns some content (a string or blocks) as a list of treering's blocks.
 pub(super) fn blocks(content: &[u8]) -> Vec<u8> {
     if content.starts_with(b"\"") {
         return [b"[{\"type\":\"text\",\"text\":", content, b"}]"].concat();
@@ -92,7 +92,7 @@ pub(super) fn blocks(content: &[u8]) -> Vec<u8> {
     super::record::array(&blocks)
 }
 
-/// Returns a block in treering's shape. One that has no counterpart stays as it is.
+/// Converts a block to treering's format. A block without a counterpart is not changed.
 fn block(raw: &[u8]) -> Cow<'_, [u8]> {
     let [kind, text, url] = members(raw, ["type", "text", "image_url"]);
     let kind = kind.and_then(json::string).unwrap_or_default();
@@ -118,7 +118,7 @@ fn image(url: &[u8]) -> Option<Vec<u8>> {
     Some(image.text("mimeType", mime_type).close())
 }
 
-/// Returns the texts of a content, as the inside of a string literal, joined by `between`.
+/// Returns the texts of some content, in the escaped form of a string literal, joined by `between`.
 pub(super) fn texts(content: &[u8], between: &[u8]) -> Vec<u8> {
     if content.starts_with(b"\"") {
         return inside(Some(content)).to_vec();

@@ -1,15 +1,15 @@
 //! Classifies a record by its beginning.
 //!
-//! Codex writes the envelope's `type` and the payload's first, and most kinds are settled by those two
-//! words. The others — user messages, token counts, rollbacks, anything in another order — have to
-//! be looked at from end to end.
+//! Codex writes the envelope's `type` and the payload's `type` first, and these two decide for most
+//! records. Others — user messages, token counts, rollbacks, records in another order — have to be
+//! read as a whole.
 
 use crate::dialect::Glance;
 use crate::entry::head::{Head, Marks};
 use crate::entry::{Kind, Role};
 use memchr::memmem;
 
-/// Returns the record on a line in the usual shape; `None` if its beginning does not tell.
+/// Returns the record on a line in the usual form; `None` if its beginning is not enough.
 pub(super) fn glance(line: &[u8]) -> Option<Glance<'_>> {
     let rest = line.strip_prefix(b"{\"timestamp\":\"")?;
     let (time, rest) = word(rest)?;
@@ -36,7 +36,7 @@ pub(super) fn glance(line: &[u8]) -> Option<Glance<'_>> {
         (b"response_item", b"message") if is_plain_answer(rest) => Some(Role::Assistant),
         _ => return None,
     };
-    // Another record on the same line would begin right after the end of this one.
+    // Another record on the same line would begin right after this one.
     if !line.ends_with(b"}}") || memmem::find(rest, b"}{").is_some() {
         return None;
     }
@@ -55,8 +55,7 @@ pub(super) fn glance(line: &[u8]) -> Option<Glance<'_>> {
     Some(Glance::Entry(head, line.len()))
 }
 
-/// Returns whether a count of tokens goes on with those of a request; `None` if it is in another
-/// shape.
+/// Returns whether a token count has the counts of a request; `None` if it has another form.
 fn counts(rest: &[u8]) -> Option<bool> {
     if rest.starts_with(b",\"info\":null") {
         return Some(false);
@@ -66,7 +65,7 @@ fn counts(rest: &[u8]) -> Option<bool> {
     info[end..].starts_with(b"},\"last_token_usage\":{").then_some(true)
 }
 
-/// Returns whether a message goes on as an answer in words: not as a letter between agents, which
+/// Returns whether a message continues as a text answer, and not as a message between agents, which
 /// is JSON.
 fn is_plain_answer(rest: &[u8]) -> bool {
     const BEFORE: &[u8] =
@@ -75,7 +74,7 @@ fn is_plain_answer(rest: &[u8]) -> bool {
     text.and_then(<[u8]>::first).is_some_and(|first| !b"{\\ ".contains(first))
 }
 
-/// Returns a short word without escapes, and what follows its closing quote.
+/// Returns a short word without escapes, and the bytes after its closing quote.
 fn word(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let window = &bytes[..bytes.len().min(64)];
     let end = memchr::memchr2(b'"', b'\\', window).filter(|&end| window[end] == b'"')?;

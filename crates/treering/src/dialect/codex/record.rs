@@ -1,24 +1,24 @@
 //! The records on the lines of a rollout.
 //!
-//! Codex wraps every record in an envelope `{timestamp,type,payload}`. Before it did, the first line
-//! was a bare header without a `type`, and response items stood on the lines themselves, with
-//! `{"record_type":"state"}` between them. Both end here: the rest of the codec sees a [`Record`].
+//! Codex wraps every record in an envelope `{timestamp,type,payload}`. In older versions the first
+//! line was a bare header without a `type`, and response items were on the lines themselves, with
+//! `{"record_type":"state"}` between them. The rest of the codec sees only a [`Record`].
 
 pub(super) use crate::dialect::shape::{
     Object, array, get, inside, is_object, literal, members, quote, text,
 };
 use crate::json;
 
-/// A record, out of its envelope: the payload of each kind.
+/// A record without its envelope: the payload of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Record<'a> {
     /// The session's metadata; files with subagents have several.
     Meta(&'a [u8]),
-    /// Something the model was sent or said.
+    /// An item that the model was sent or wrote.
     Item(&'a [u8]),
     /// A message from another agent, as older multi-agent versions stored it.
     Letter(&'a [u8]),
-    /// Model, directory and policies of a turn.
+    /// The model, directory and policies of a turn.
     Turn(&'a [u8]),
     Compacted(&'a [u8]),
     /// An event for the user interface. Many repeat an item.
@@ -27,7 +27,7 @@ pub(super) enum Record<'a> {
     Other,
 }
 
-/// Response items as they stand without an envelope.
+/// The types of response items that may occur without an envelope.
 const ITEMS: [&str; 12] = [
     "message",
     "reasoning",
@@ -67,7 +67,8 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Returns the header of the format before the envelope: it names a session and has no type at all.
+/// Returns whether a record is a header of the format before the envelope: it names a session and
+/// has no type.
 fn is_bare_header(record: &[u8]) -> bool {
     let [id, timestamp, state] = members(record, ["id", "timestamp", "record_type"]);
     let is_text = |value: Option<&[u8]>| value.is_some_and(|value| value.starts_with(b"\""));

@@ -1,12 +1,12 @@
-//! Turns: where a user's turn begins, and how many of them an event takes back.
+//! Finds where a user's turn begins, and how many turns an event rolls back.
 //!
-//! A rollback leaves the file as it is and adds `thread_rolled_back{num_turns}`: the newest turns no
-//! longer count, and what follows continues from the entry before them. A turn begins with what the
-//! user, or another agent, asked; Codex also sends instructions and surroundings as user messages,
-//! and those begin none.
+//! A rollback does not change earlier records, but adds `thread_rolled_back{num_turns}`: the newest
+//! turns no longer count, and the next entry continues from before them. A turn begins with a
+//! request of the user or of another agent; Codex also sends instructions and descriptions of the
+//! environment as user messages, which begin no turn.
 //!
-//! `turn_aborted` takes nothing back: the interrupted turn stays in the conversation. `undo_completed`
-//! is about files.
+//! `turn_aborted` rolls nothing back: the interrupted turn stays in the conversation.
+//! `undo_completed` is about files.
 
 use super::output::texts;
 use super::record::{Record, get, is_object, literal, members};
@@ -14,7 +14,7 @@ use crate::dialect::aside::{Aside, starts};
 use crate::entry::number;
 use crate::json;
 
-/// Returns how many turns the record takes back; `None` if it is not about that.
+/// Returns how many turns the record rolls back; `None` if it is not a rollback.
 pub(crate) fn rolls_back(record: &[u8]) -> Option<u32> {
     let Record::Event(event) = Record::read(record) else { return None };
     let [kind, turns] = members(event, ["type", "num_turns"]);
@@ -25,7 +25,7 @@ pub(crate) fn rolls_back(record: &[u8]) -> Option<u32> {
     Some(turns.and_then(number).map_or(0, |turns| turns as u32))
 }
 
-/// Returns whether a turn that can be taken back begins with this record.
+/// Returns whether this record begins a turn that can be rolled back.
 pub(super) fn starts_turn(record: Record<'_>) -> bool {
     match record {
         Record::Letter(_) => true,
@@ -71,7 +71,7 @@ pub(super) fn is_surroundings(message: &[u8]) -> bool {
         let bounds = |(start, end): &(&str, &str)| starts(text, start) && ends(text, end);
         SURROUNDINGS.iter().any(bounds) || is_external(text)
     };
-    // Most texts begin with none of the characters that those begin with.
+    // Most texts begin with none of the first characters of these.
     let may_be = |literal: &[u8]| literal.get(1).is_some_and(|first| b"<#Ww\\ ".contains(first));
     let is_one =
         |literal: &[u8]| may_be(literal) && json::string(literal).is_some_and(|text| is_one(&text));
@@ -83,7 +83,7 @@ pub(super) fn is_surroundings(message: &[u8]) -> bool {
     }
 }
 
-/// `<external_NAME>…</external_NAME>`.
+/// Returns whether a text is `<external_NAME>…</external_NAME>`.
 fn is_external(text: &str) -> bool {
     let name = text.strip_prefix("<external_").and_then(|rest| rest.split_once('>'));
     name.is_some_and(|(name, rest)| rest.ends_with(&format!("</external_{name}>")))
@@ -94,8 +94,7 @@ fn ends(text: &str, with: &str) -> bool {
     from.and_then(|from| text.get(from..)).is_some_and(|end| end.eq_ignore_ascii_case(with))
 }
 
-/// Returns whether an assistant message is really a letter between agents: its text is one, as
-/// JSON.
+/// Returns whether an assistant message is a message between agents: its text is one, as JSON.
 fn is_letter(message: &[u8]) -> bool {
     let Some(content) = get(message, "content") else { return false };
     let first = json::elements(content).first().and_then(|block| get(block, "text"));

@@ -1,4 +1,4 @@
-//! Events of GitHub Copilot CLI in treering's shape.
+//! Converts events of GitHub Copilot CLI to treering's format.
 
 use crate::dialect::Decoded;
 use crate::dialect::agent::{AgentContext, PathRecords};
@@ -11,7 +11,7 @@ use crate::entry::head::timestamp;
 use crate::error::Result;
 use crate::json;
 
-/// The wire format of signatures, which are Copilot's own.
+/// The API name of signatures, which are Copilot's own.
 const API: &str = "github-copilot";
 
 const PROVIDER: &[u8] = b"\"github-copilot\"";
@@ -54,7 +54,7 @@ pub(super) fn record(record: &[u8]) -> Decoded {
     })
 }
 
-/// Returns what a user said, with the images that were attached.
+/// Returns the content of a user message, with the attached images.
 fn said(data: &[u8]) -> Vec<Vec<u8>> {
     let mut blocks = vec![text_block(&quote(inside(literal(data, "content"))))];
     let attachments = get(data, "attachments").map(json::elements).unwrap_or_default();
@@ -62,7 +62,7 @@ fn said(data: &[u8]) -> Vec<Vec<u8>> {
     blocks
 }
 
-/// Returns an image that stands in the event itself.
+/// Returns an image that is in the event itself.
 fn image(object: &[u8]) -> Option<Vec<u8>> {
     let (data, mime_type) = (literal(object, "data")?, literal(object, "mimeType")?);
     let is_image = json::string(mime_type)?.starts_with("image/");
@@ -70,7 +70,7 @@ fn image(object: &[u8]) -> Option<Vec<u8>> {
     is_image.then(|| image.close())
 }
 
-/// The tokens of an answer stand in an event of their own.
+/// Returns an answer. Its token counts are in an event of their own.
 fn assistant(data: &[u8], millis: Option<i64>) -> Vec<u8> {
     let keys = ["reasoningText", "reasoningOpaque", "encryptedContent", "content", "toolRequests"];
     let [reasoning, opaque, encrypted, content, requests] = members(data, keys);
@@ -104,7 +104,7 @@ fn tool_call(request: &[u8]) -> Vec<u8> {
     let arguments = get(request, "arguments");
     let object = match arguments {
         Some(object) if is_object(object) => object.to_vec(),
-        // Tools of a free form get a text.
+        // Tools without a schema get a text.
         Some(text) => Object::new().raw("input", text).close(),
         None => b"{}".to_vec(),
     };
@@ -116,7 +116,8 @@ fn tool_call(request: &[u8]) -> Vec<u8> {
         .close()
 }
 
-/// Returns whether the end of a tool's execution is the result of a model's call: users run tools as well.
+/// Returns whether the end of a tool's execution is the result of a model's call: users run tools
+/// as well.
 pub(super) fn answers_a_call(data: &[u8]) -> bool {
     let [call, is_users] = members(data, ["toolCallId", "isUserRequested"]);
     call.is_some_and(|call| call.starts_with(b"\"")) && is_users != Some(b"true")
@@ -135,7 +136,7 @@ fn result(data: &[u8], millis: Option<i64>) -> Vec<u8> {
     tool_result(&quote(inside(call)), b"\"\"", &content, success == Some(b"false"), millis)
 }
 
-/// Returns the tokens of a request; those that came from a cache are part of the input there.
+/// Returns the tokens of a request; cached tokens are part of the input in the file.
 fn tokens(usage: &[u8]) -> [u64; 4] {
     let keys = ["inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"];
     let [input, output, read, write] = members(usage, keys).map(count);
@@ -169,8 +170,8 @@ fn compaction(data: &[u8]) -> NewEntry {
     }
 }
 
-/// Returns what Copilot sends again when it resumes: the transformed messages of the user, its own answers and
-/// the results of its calls, from the last compaction on.
+/// Returns the messages that Copilot sends again when it resumes: the transformed messages of the
+/// user, its own answers and the results of its calls, from the last compaction on.
 pub(super) fn agent_context(path: &mut dyn PathRecords) -> Result<AgentContext> {
     let mut messages: Vec<Vec<u8>> = Vec::new();
     for at in 0..path.len() {

@@ -1,4 +1,4 @@
-//! Takes the events of subagents out of the conversation, and flags them.
+//! Separates the events of subagents from the conversation, and marks them.
 
 use crate::dialect::Linker;
 use crate::entry::head::Head;
@@ -19,7 +19,7 @@ pub(super) struct Copilot {
 impl Linker for Copilot {
     fn row(&mut self, row: Row, head: &Head<'_>) {
         let agent = head.marks.group;
-        // A subagent begins beside what the main agent did last.
+        // A subagent begins beside the last event of the main agent.
         let main = self.tips.get(&0).copied().unwrap_or(NONE);
         let parent = self.tips.insert(agent, row).unwrap_or(main);
         self.parents.push((row, parent));

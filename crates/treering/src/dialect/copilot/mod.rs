@@ -1,8 +1,9 @@
 //! GitHub Copilot CLI: event logs, read only.
 //!
-//! A session is a log of events `{type, data, id, timestamp, parentId}`. The parent of an event is the event
-//! before it, so that events of subagents, which have an `agentId`, stand between those of the conversation;
-//! [`link`] takes them apart. A rewind removes events from the file, so a log has no branches.
+//! A session is a log of events `{type, data, id, timestamp, parentId}`. The parent of an event is
+//! the event before it, so that events of subagents, which have an `agentId`, are mixed with those
+//! of the conversation; [`link`] separates them. A rewind removes events from the file, so a log
+//! has no branches.
 
 mod decode;
 mod link;
@@ -29,7 +30,7 @@ use crate::json;
 pub(crate) struct Copilot;
 
 static FACTS: Facts = Facts {
-    // The parent of an event is not what it continues.
+    // The parent of an event is just the event before it.
     keys: Keys { id: "id", parent: "\u{0}parent", time: "timestamp" },
     is_writable: false,
     header: HeaderPlace::Anywhere,
@@ -87,7 +88,8 @@ impl Codec for Copilot {
         marks(agent)
     }
 
-    /// A message that was put there for the user: by a skill, by another agent, by the autopilot.
+    /// Returns whether a skill, another agent or the autopilot wrote the message on behalf of the
+    /// user.
     fn is_aside(&self, record: &[u8]) -> bool {
         let Some(data) = get(record, "data") else { return false };
         let [source, autopilot] = members(data, ["source", "isAutopilotContinuation"]);
@@ -115,7 +117,7 @@ impl Codec for Copilot {
         decode::record(record)
     }
 
-    /// The cost in a log is one of premium requests, not of money.
+    /// The cost in a log is in premium requests, not in money.
     fn request_metadata(&self, _: &[u8]) -> RequestMetadata {
         RequestMetadata::without_price()
     }
@@ -154,7 +156,7 @@ fn class(kind: Option<&[u8]>, data: Option<&[u8]>, id: Option<&[u8]>) -> Class {
     }
 }
 
-/// Returns which agent an event belongs to: group 0 is the main one.
+/// Returns the marks that identify the agent of an event: group 0 is the main one.
 fn marks(agent: Option<&[u8]>) -> Marks {
     let agent = agent.filter(|agent| agent.starts_with(b"\"") && *agent != b"\"\"");
     Marks { bits: 0, group: agent.map_or(0, |agent| fnv1a(0, agent.iter().copied()).max(1)) }

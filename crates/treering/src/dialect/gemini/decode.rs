@@ -1,4 +1,5 @@
-//! Records of Gemini CLI in treering's shape, and the history that Gemini CLI itself would send.
+//! Converts records of Gemini CLI to treering's format, and builds the history that Gemini CLI
+//! itself would send.
 
 use super::{history, is_only_results};
 use crate::dialect::Decoded;
@@ -35,7 +36,7 @@ fn of_messages(messages: Vec<Vec<u8>>) -> Decoded {
     Decoded { entry: NewEntry::of_type("message").raw("message", &first), more: messages.collect() }
 }
 
-/// Returns a record that is no part of the conversation.
+/// Returns a record that is not part of the conversation.
 fn note(kind: Option<&[u8]>, content: Option<&[u8]>) -> Decoded {
     let kind = kind.filter(|kind| kind.starts_with(b"\""));
     let name = [b"gemini.", inside(kind)].concat();
@@ -46,7 +47,7 @@ fn note(kind: Option<&[u8]>, content: Option<&[u8]>) -> Decoded {
     })
 }
 
-/// Returns the messages of a message record: an answer brings the results of its calls.
+/// Returns the messages of a message record: an answer includes the results of its calls.
 fn message(record: &[u8]) -> Vec<Vec<u8>> {
     let [kind, content, time] = json::get_all(record, ["type", "content", "timestamp"]);
     let millis = time.and_then(timestamp);
@@ -118,7 +119,7 @@ fn result(call: &[u8]) -> Option<Vec<u8>> {
     }
     let parts = parts(Some(result));
     let answer = parts.iter().find(|part| genai::is_response(part));
-    // The call's own id ties the two together, whatever the response says.
+    // The call's own id links the two, whatever the response states.
     let answer = answer.map(|part| genai::response(part, None, millis))?;
     let answer = json::with_member(&answer, "toolCallId", &id);
     Some(match failed {
@@ -134,7 +135,8 @@ fn counts(tokens: &[u8]) -> [u64; 4] {
     genai::tokens_of(input, output, cached, thoughts, tool, total)
 }
 
-/// Returns a history that replaces the one before: its first message is the summary, the others follow it.
+/// Returns a compaction for a history that replaces the previous one: its first message is the
+/// summary, the others follow it.
 fn replaced(messages: &[&[u8]]) -> Decoded {
     let all = said(messages);
     if messages.len() < 2 {
@@ -151,13 +153,13 @@ fn replaced(messages: &[&[u8]]) -> Decoded {
         .raw("summary", &json::quoted(&summary.unwrap_or_default()))
         .raw("firstKeptEntryId", b"\"\"")
         .raw("tokensBefore", b"0");
-    // Tokens were counted where the messages stood first.
+    // Tokens were counted at the original messages.
     let rest = rest.iter().map(|message| uncounted(message));
     Decoded { entry, more: rest.collect() }
 }
 
-/// Returns the messages of a history. A result stands in the answer with its call, in a message after it, or in
-/// both: each call is answered once.
+/// Returns the messages of a history. A result is in the answer with its call, in a message after
+/// it, or in both: each call is answered once.
 fn said(messages: &[&[u8]]) -> Vec<Vec<u8>> {
     let mut answered: HashSet<Vec<u8>> = HashSet::new();
     let records = messages
@@ -211,7 +213,7 @@ fn own_contents(record: &[u8]) -> Vec<Vec<u8>> {
         let text = all.iter().find_map(|part| literal(part, "text")).and_then(json::string);
         let text = text.unwrap_or_default();
         let text = text.trim_start();
-        // As Gemini CLI has it: commands and surroundings are not sent again.
+        // Like Gemini CLI, this does not send commands and descriptions of the environment again.
         let is_ignored = ["/", "?", "<session_context>", "<hook_context>"]
             .iter()
             .any(|start| text.starts_with(start));

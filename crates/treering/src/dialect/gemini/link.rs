@@ -1,5 +1,5 @@
-//! The history of a chat as it changes: messages that are written again, rewinds, and the name of the chat. The chats
-//! of subagents, which are read after it, are trees of their own.
+//! Follows the history of a chat: messages that are written again, rewinds, and the name of the
+//! chat. The chats of subagents, which are read after it, are trees of their own.
 
 use super::{get, literal};
 use crate::dialect::Linker;
@@ -12,14 +12,14 @@ use hashbrown::HashMap;
 
 #[derive(Debug, Default)]
 pub(super) struct Gemini {
-    /// The last row of every message, and the message that it continues.
+    /// The last row of every message, and the index of its parent message.
     messages: Vec<(Row, Option<usize>)>,
-    /// The messages by their ids.
+    /// The indices of the messages by their ids.
     ids: HashMap<Box<str>, usize, RandomState>,
-    /// The current history, as positions in `messages`.
+    /// The current history, as indices into `messages`.
     history: Vec<usize>,
     name: Option<String>,
-    /// The last message of the session itself, once the chat of a subagent has begun.
+    /// The index of the last message of the session itself, once the chat of a subagent has begun.
     end: Option<Option<usize>>,
     /// The rows of subagents.
     subagents: Vec<Row>,
@@ -49,14 +49,14 @@ impl Linker for Gemini {
         let id = head.id.as_ref().map(|id| &*id.text);
         let known = id.and_then(|id| self.ids.get(id)).copied();
         if let Some(known) = known {
-            // Whatever continued the earlier row continues this one.
+            // The children of the earlier row become children of this one.
             self.messages[known].0 = row;
             if self.history.contains(&known) {
                 return;
             }
         }
         if head.kind == Kind::Compaction {
-            // What is rewound from now on is what the compaction brought, or what follows it.
+            // Later rewinds refer to the messages of the compaction, or to later ones.
             self.ids.clear();
         }
         let at = self.messages.len();
@@ -69,7 +69,7 @@ impl Linker for Gemini {
 
     fn side(&mut self, record: &[u8]) {
         if is_subagent(record) {
-            // The first chat is the one that was opened, whatever wrote it.
+            // The first chat is the one that was opened, even if it is a subagent's.
             if !self.messages.is_empty() {
                 self.end.get_or_insert(self.history.last().copied());
                 self.history.clear();
@@ -78,7 +78,7 @@ impl Linker for Gemini {
         } else if let Some(id) = literal(record, "$rewindTo").and_then(json::string) {
             let known = self.ids.get(&*id);
             let place = known.and_then(|known| self.history.iter().position(|at| at == known));
-            // As Gemini CLI has it: a message that is not there takes back everything.
+            // Like in Gemini CLI, rewinding to a message that does not exist removes everything.
             self.history.truncate(place.unwrap_or(0));
         } else if self.end.is_none()
             && let Some(summary) = get(record, "$set").and_then(|set| literal(set, "summary"))

@@ -1,9 +1,9 @@
 //! Gemini CLI: chats, read only.
 //!
-//! A chat is a header `{sessionId, projectHash}`, messages `{id, type, content}`, and commands that begin with
-//! `$`. A message may stand in the file several times: the last one counts, in the place of the first.
-//! `$rewindTo` takes back a message and all after it, and `$set` with `messages` replaces the whole history,
-//! for example after a compression. [`link`] makes a tree of it.
+//! A chat is a header `{sessionId, projectHash}`, messages `{id, type, content}`, and commands that
+//! begin with `$`. A message may be in the file several times: the last one counts, at the position
+//! of the first. `$rewindTo` removes a message and all after it, and `$set` with `messages`
+//! replaces the whole history, for example after a compression. [`link`] builds the tree.
 //!
 //! The chat of a subagent is a file of its own, in a directory beside the session's file that is named after the
 //! session. Its header has the kind `subagent`.
@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Gemini;
 
 static FACTS: Facts = Facts {
-    // No record names what it continues.
+    // No record names its parent.
     keys: Keys { id: "id", parent: "\u{0}parent", time: "timestamp" },
     is_writable: false,
     header: HeaderPlace::Anywhere,
@@ -45,7 +45,7 @@ static FACTS: Facts = Facts {
     recognizes: Some(recognizes),
     project: Some(project),
     subagent_files: Some(subagent_files),
-    // `chats` of each project; files of subagents stand one level deeper.
+    // The directory is `chats` of each project; files of subagents are one level deeper.
     places: &[AgentPlace::new(
         BaseDir::VariableOrHome("GEMINI_CLI_HOME", ".gemini", ".gemini"),
         "tmp",
@@ -59,7 +59,7 @@ static FACTS: Facts = Facts {
     ..Facts::DEFAULT
 };
 
-/// The texts in user messages that the program puts there.
+/// The texts that the program puts into user messages.
 const ASIDES: [Aside; 2] =
     [("<session_context>", "</session_context>"), ("<hook_context>", "</hook_context>")];
 
@@ -79,11 +79,11 @@ fn project(path: &Path) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Returns the files of a chat's subagents: in the directory beside it that has the name of its session, of which the
-/// name of the file has only the beginning.
+/// Returns the files of a chat's subagents: in the directory beside it that has the id of its
+/// session as its name. The name of the file has only the beginning of the id.
 fn subagent_files(path: &Path) -> Vec<PathBuf> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    // Ids of sessions are; others would be written with `_` instead.
+    // Session ids have only such characters; others would be replaced by `_`.
     let id = session_id(path).filter(|id| !id.is_empty() && id.bytes().all(is_plain));
     let directory = path.parent().zip(id).map(|(chats, id)| chats.join(id));
     directory.map(|directory| jsonl_files(&directory)).unwrap_or_default()
@@ -172,12 +172,12 @@ fn class(
         );
     }
     if project.is_some() {
-        // The linker has to see where the chat of a subagent begins.
+        // The linker needs to see where the chat of a subagent begins.
         return if file == Some(link::SUBAGENT) { Class::Side } else { Class::Header };
     }
     match set.map(history).unwrap_or_default().as_slice() {
         [] => Class::Side,
-        // The surroundings, with which a chat begins.
+        // The description of the environment, with which a chat begins.
         [only] if literal(only, "type") == Some(b"\"user\"") => {
             Class::Entry(Kind::Message, Some(Role::User))
         }
@@ -192,9 +192,10 @@ fn history(set: &[u8]) -> Vec<&[u8]> {
     messages.into_iter().filter(|message| is_object(message)).collect()
 }
 
-/// Returns whether a user's message is nothing but results of calls, which the answer with the calls has, too.
+/// Returns whether a user message has only results of calls, which the answer with the calls has as
+/// well.
 fn is_only_results(content: Option<&[u8]>) -> bool {
-    // Most messages are found out by their beginning.
+    // For most messages the beginning is enough to decide.
     let may_be = content.is_some_and(|content| {
         content
             .get(..64.min(content.len()))

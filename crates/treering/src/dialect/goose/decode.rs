@@ -1,4 +1,4 @@
-//! Messages of Goose in treering's shape.
+//! Converts messages of Goose to treering's format.
 
 use crate::dialect::Decoded;
 use crate::dialect::agent::{AgentContext, PathRecords};
@@ -36,7 +36,7 @@ pub(super) fn record(record: &[u8]) -> Decoded {
     Decoded { entry: NewEntry::of_type("message").raw("message", &first), more: messages.collect() }
 }
 
-/// Returns what the requests of a session used together.
+/// Returns the usage of all requests of a session together.
 fn usage_entry(used: &[u8]) -> NewEntry {
     let [input, output, provider, model] = members(used, ["input", "output", "provider", "model"]);
     let is_text = |literal: &&[u8]| literal.starts_with(b"\"");
@@ -47,7 +47,7 @@ fn usage_entry(used: &[u8]) -> NewEntry {
         .raw("usage", &usage([count(input), count(output), 0, 0]))
 }
 
-/// Returns whether the first item of a content is the result of a call.
+/// Returns whether the first item of some content is the result of a call.
 pub(super) fn begins_with_a_result(content: Option<&[u8]>) -> bool {
     let items = content.filter(|content| content.starts_with(b"["));
     let items = items.map(json::elements).unwrap_or_default();
@@ -72,7 +72,7 @@ fn assistant(items: &[&[u8]], millis: Option<i64>) -> Vec<u8> {
     .message()
 }
 
-/// Returns the results of calls, one message each, then whatever else was said.
+/// Returns the results of calls, one message each, then the other content.
 fn said(items: &[&[u8]], millis: Option<i64>) -> Vec<Vec<u8>> {
     let (results, rest): (Vec<&[u8]>, Vec<&[u8]>) =
         items.iter().partition(|item| is_response(item));
@@ -84,8 +84,8 @@ fn said(items: &[&[u8]], millis: Option<i64>) -> Vec<Vec<u8>> {
     messages
 }
 
-/// Returns an item as a block; `None` for what is no part of the conversation, such as questions about
-/// permissions.
+/// Returns an item as a block; `None` for items that are not part of the conversation, such as
+/// questions about permissions.
 fn block(item: &[u8]) -> Option<Vec<u8>> {
     let get = |key| get(item, key);
     let text = |key| quote(inside(literal(item, key)));
@@ -108,7 +108,7 @@ fn block(item: &[u8]) -> Option<Vec<u8>> {
             .raw("redacted", b"true")
             .close(),
         Some(b"\"toolRequest\"" | b"\"frontendToolRequest\"") => {
-            // A call that could not be read has an error in place of a value.
+            // A call that could not be read has an error instead of a value.
             let value = get("toolCall").and_then(|call| self::get(call, "value"))?;
             let [name, arguments] = members(value, ["name", "arguments"]);
             Object::new()
@@ -125,7 +125,7 @@ fn block(item: &[u8]) -> Option<Vec<u8>> {
 fn result(item: &[u8], millis: Option<i64>) -> Vec<u8> {
     let [id, result] = members(item, ["id", "toolResult"]);
     let [status, value, error] = members(result.unwrap_or(b"{}"), ["status", "value", "error"]);
-    // The items themselves, or an object with them.
+    // The value is a list of items, or an object with it.
     let items = match value {
         Some(object) if is_object(object) => get(object, "content"),
         value => value,
@@ -139,7 +139,7 @@ fn result(item: &[u8], millis: Option<i64>) -> Vec<u8> {
     tool_result(&quote(inside(id)), b"\"\"", &content, failed, millis)
 }
 
-/// Returns the messages that Goose sends: those that the model may see, as they stand.
+/// Returns the messages that Goose sends: those that the model may see, unchanged.
 pub(super) fn agent_context(path: &mut dyn PathRecords) -> Result<AgentContext> {
     let mut messages = Vec::new();
     for at in 0..path.len() {

@@ -1,8 +1,8 @@
 //! Goose: sessions in a database, and the `.jsonl` files of older versions; read only.
 //!
-//! The first line of a file says what the session is (`working_dir`, `description`), all others are messages,
-//! one after the other. A session of the database is written as such lines, with one more: the tokens that
-//! all of its requests used (`accumulated`).
+//! The first line of a file describes the session (`working_dir`, `description`), all others are
+//! messages in order. A session of the database is written as such lines, with one more: the tokens
+//! that all of its requests used (`accumulated`).
 
 mod decode;
 mod rows;
@@ -29,7 +29,7 @@ use crate::tree::Shape;
 pub(crate) struct Goose;
 
 static FACTS: Facts = Facts {
-    // Messages do not name what they continue, and most have no id.
+    // Messages do not name their parent, and most have no id.
     keys: Keys { id: "\u{0}id", parent: "\u{0}parent", time: "created" },
     is_writable: false,
     header: HeaderPlace::Anywhere,
@@ -91,7 +91,7 @@ impl Codec for Goose {
         class(role, content, metadata, used)
     }
 
-    /// A message that only the model sees.
+    /// Returns whether only the model sees the message.
     fn is_aside(&self, record: &[u8]) -> bool {
         get(record, "metadata").and_then(|metadata| get(metadata, "userVisible")) == Some(b"false")
     }
@@ -105,7 +105,7 @@ impl Codec for Goose {
         let text = |literal: Option<&[u8]>| {
             literal.and_then(json::string).unwrap_or_default().into_owned()
         };
-        // Without an id, the session has the name of its file.
+        // A session without an id has the name of its file.
         let mut header = Header::foreign(&text(id), text(time), text(cwd), record);
         header.title = Some(text(description)).filter(|title| !title.trim().is_empty());
         Some(header)
@@ -137,7 +137,7 @@ fn class(
         (None, _) => return Class::Side,
         _ => {}
     }
-    // What the model does not see: summarized messages, notes to the user.
+    // The model does not see summarized messages and notes to the user.
     if metadata.and_then(|metadata| get(metadata, "agentVisible")) == Some(b"false") {
         return Class::Entry(Kind::Custom, None);
     }

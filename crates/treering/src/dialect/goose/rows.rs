@@ -1,4 +1,4 @@
-//! The rows of a session in Goose's database, written as the lines that older versions wrote.
+//! Writes the rows of a session in Goose's database as the lines that older versions wrote.
 
 use crate::dialect::shape::Object;
 use crate::dialect::stored::{StoredRow, mixed, object_in_line};
@@ -20,7 +20,7 @@ fn tables(database: &Database) -> Option<(&Table, &Table)> {
     Some((sessions, messages))
 }
 
-/// Returns all sessions but those that Goose never shows.
+/// Returns all sessions except those that Goose never shows.
 pub(super) fn sessions(database: &Database) -> io::Result<Vec<StoredRow>> {
     let Some((sessions, messages)) = tables(database) else { return Ok(Vec::new()) };
     let mut found: HashMap<String, StoredRow> = HashMap::new();
@@ -38,7 +38,7 @@ pub(super) fn sessions(database: &Database) -> io::Result<Vec<StoredRow>> {
         let id = row.text("session_id")?.unwrap_or_default();
         if let Some(session) = found.get_mut(&*id) {
             session.messages += 1;
-            // A message is never changed, and its number never used again.
+            // A message is never changed, and its number is never used again.
             session.fingerprint = mixed(session.fingerprint, &row.id().to_le_bytes());
         }
         Ok(())
@@ -54,7 +54,7 @@ fn time(row: &Row<'_>, column: &str) -> io::Result<Option<i64>> {
     Ok(text.and_then(|text| crate::entry::head::timestamp(&json::quoted(&text))))
 }
 
-/// Returns a time of SQLite, which is in UTC and does not say so, as ISO 8601.
+/// Returns a time of SQLite, which is in UTC without stating it, as ISO 8601.
 fn iso(text: &str) -> String {
     match text.contains('T') || text.len() < 19 {
         true => text.to_owned(),
@@ -62,7 +62,7 @@ fn iso(text: &str) -> String {
     }
 }
 
-/// Writes a session: its first line, what it used, and its messages by time.
+/// Writes a session: its first line, its usage, and its messages by time.
 pub(super) fn write(database: &Database, id: &str, out: &mut dyn Write) -> io::Result<bool> {
     let Some((sessions, messages)) = tables(database) else { return Ok(false) };
     let mut order = Vec::new();
@@ -92,7 +92,7 @@ fn write_session(row: &Row<'_>, messages: usize, out: &mut dyn Write) -> io::Res
     for column in ["id", "working_dir"] {
         line = line.text(column, &row.text(column)?.unwrap_or_default());
     }
-    // The name, which older versions called the description.
+    // The name was called the description in older versions.
     let name = row.text("name")?.filter(|name| !name.is_empty());
     let name = name.or(row.text("description")?).unwrap_or_default();
     line = line.text("description", &name).raw("message_count", messages.to_string().as_bytes());
@@ -109,7 +109,7 @@ fn write_session(row: &Row<'_>, messages: usize, out: &mut dyn Write) -> io::Res
     write_usage(row, out)
 }
 
-/// Writes the tokens of the session, which Goose counts for all of its requests together.
+/// Writes the token counts of the session, which Goose keeps for all of its requests together.
 fn write_usage(row: &Row<'_>, out: &mut dyn Write) -> io::Result<()> {
     let count =
         |column| Ok::<u64, io::Error>(row.integer(column)?.unwrap_or(0).max(0).cast_unsigned());

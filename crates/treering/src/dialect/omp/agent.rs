@@ -1,13 +1,13 @@
 //! The context as omp itself builds it from the records of a path.
 //!
-//! One pass collects the settings and finds the latest compaction and the latest reset; of the two the
-//! later one decides where the messages start. A second pass emits the messages, and [`replay`] takes
-//! out what must not be sent again. Messages are copied as they stand in the file, blob references
-//! included.
+//! One pass collects the settings and finds the latest compaction and the latest reset; of the two
+//! the later one decides where the messages start. A second pass emits the messages, and [`replay`]
+//! removes messages that must not be sent again. Messages are copied unchanged, including blob
+//! references.
 //!
 //! Left out: the notebook that omp's experimental context notes put in front (its wording is omp's
-//! own), and the blocks and images that omp renders from a `snapcompact` archive; the summary of such
-//! a compaction stands alone.
+//! own), and the blocks and images that omp renders from a `snapcompact` archive; only the summary
+//! of such a compaction is used.
 
 use super::replay;
 use super::settings::Settings;
@@ -19,7 +19,7 @@ use crate::json::stringify;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// JSON, or what JavaScript leaves undefined.
+/// A JSON value, or `None` if JavaScript leaves it undefined.
 pub(super) type Value = Option<Vec<u8>>;
 
 pub(super) fn context(path: &mut dyn PathRecords) -> Result<AgentContext> {
@@ -42,7 +42,7 @@ pub(super) fn context(path: &mut dyn PathRecords) -> Result<AgentContext> {
 /// Facts about a path that are needed before its first message.
 struct Survey {
     settings: Settings,
-    /// In one spelling, by position.
+    /// The ids in one spelling, by index.
     ids: Vec<Value>,
     compaction: Option<usize>,
     reset: Option<usize>,
@@ -73,7 +73,7 @@ impl Survey {
     }
 }
 
-/// The summary, what the compaction at `at` keeps, and what follows it.
+/// Builds the summary, the entries that the compaction at `at` keeps, and those that follow it.
 fn compacted(
     path: &mut dyn PathRecords,
     survey: &Survey,
@@ -88,7 +88,7 @@ fn compacted(
     let mut time = time_of(&compaction);
     let mut payload = remote.clone();
     if let Some(native) = native_payload(preserved) {
-        // Such a summary must not look newer than what it keeps.
+        // Such a summary must not look newer than the entries that it keeps.
         if let Some(retained) = kept.or(Some(at + 1).filter(|&next| next < path.len()))
             && let Some(before) = time_of(path.record(retained)?.unwrap_or(b"{}"))
         {
@@ -109,7 +109,7 @@ fn compacted(
     }
     let replay_from = match remote {
         None => kept,
-        // The provider's own history stands for everything up to here.
+        // The provider's own history replaces everything up to this entry.
         Some(_) => json::get(&compaction, "providerReplayThroughEntryId")
             .filter(|id| is_truthy(id))
             .and_then(|_| survey.named_by(&compaction, "providerReplayThroughEntryId"))
@@ -123,7 +123,7 @@ fn compacted(
     emit(path, rest, messages)
 }
 
-/// Returns the last entry in `range` that asks for something in the user's name.
+/// Returns the last entry in `range` that is a request in the user's name.
 fn latest_request(path: &mut dyn PathRecords, range: Range<usize>) -> Result<Option<usize>> {
     for at in range.rev() {
         let record = path.record(at)?.unwrap_or(b"{}");
@@ -163,7 +163,7 @@ fn emit(
     Ok(())
 }
 
-/// Returns the message a record stands for, if it may be sent.
+/// Returns the message of a record, if it may be sent.
 fn message_of(record: &[u8]) -> Option<Vec<u8>> {
     match &*type_of(record) {
         "message" => {
@@ -188,7 +188,7 @@ fn message_of(record: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns the message of an extension; none if its content is neither text nor blocks.
+/// Returns the message of an extension; `None` if its content is neither text nor blocks.
 fn custom_message(record: &[u8]) -> Option<Vec<u8>> {
     json::get(record, "content").filter(|raw| raw.starts_with(b"\"") || raw.starts_with(b"["))?;
     let custom_type = json::get(record, "customType");
@@ -216,7 +216,7 @@ fn summary_message(compaction: &[u8], payload: Value, time: Option<i64>) -> Vec<
     message.timed(time)
 }
 
-/// Returns a history that OpenAI compacted itself, to be sent back in place of the kept messages.
+/// Returns a history that OpenAI compacted itself, which is sent back instead of the kept messages.
 fn remote_payload(preserved: &[u8]) -> Value {
     let remote = json::get(preserved, "openaiRemoteCompaction")?;
     let provider = filled(remote, "provider")?;
@@ -226,7 +226,7 @@ fn remote_payload(preserved: &[u8]) -> Value {
     are_objects.then(|| [head, provider, b",\"items\":", items, b"}"].concat())
 }
 
-/// Returns a summary that Anthropic's server wrote, to be sent back as its own.
+/// Returns a summary that Anthropic's server wrote, which is sent back as its own.
 fn native_payload(preserved: &[u8]) -> Value {
     let native = json::get(preserved, "anthropicCompaction")?;
     let mut out = b"{\"type\":\"anthropicCompaction\",\"provider\":".to_vec();
@@ -284,7 +284,7 @@ pub(super) fn text_is(object: &[u8], key: &str, text: &str) -> bool {
     json::get(object, key).and_then(json::string).is_some_and(|value| value == text)
 }
 
-/// Returns a member that is there and not `null`.
+/// Returns a member that exists and is not `null`.
 pub(super) fn given<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
     json::get(object, key).filter(|value| *value != b"null")
 }
@@ -294,7 +294,7 @@ fn filled<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
     json::get(object, key).filter(|value| value.starts_with(b"\"") && *value != b"\"\"")
 }
 
-/// Returns whether JavaScript takes the value for true.
+/// Returns whether JavaScript treats the value as true.
 pub(super) fn is_truthy(value: &[u8]) -> bool {
     !matches!(value, b"null" | b"false" | b"\"\"" | b"") && crate::entry::number(value) != Some(0.0)
 }

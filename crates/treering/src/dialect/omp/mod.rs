@@ -1,17 +1,18 @@
 //! oh-my-pi: pi's version 3 with a title slot before the header and more types of entries.
 //!
-//! Most records are what treering itself would write, so reading them is copying. What differs:
-//! - `model_change` names the model in one word, `provider/id`, and has a role. For the default role
-//!   `provider` and `modelId` are added. The other roles are no change of *the* model: they are
-//!   entries of the type `model_role_change`, which no other agent mistakes for one.
+//! Most records are in treering's own format, so they are copied. The differences are:
+//! - `model_change` names the model in one word, `provider/id`, and has a role. For the default
+//!   role `provider` and `modelId` are added. For other roles the model in force does not change:
+//!   these are entries of the type `model_role_change`, which no other agent takes for a change of
+//!   the model.
 //! - `model_usage` is a `usage` whose `kind` is its purpose.
 //! - `session_info` is written as `title_change`. omp takes a session's name from the title slot
-//!   alone, so a `title_change` is a remark and stays an entry treering does not know.
-//! - Extensions' entries have their place in the tree at their end.
+//!   alone, so a `title_change` has no effect and stays an entry that treering does not know.
+//! - Entries of extensions have their id and parent at their end.
 //!
-//! omp keeps records of types it does not know, goes on from the last record of the file and follows
-//! `parentId`. Entries only treering knows are therefore written as they are: a `leaf` entry, whose
-//! parent is its target, makes omp continue there.
+//! omp keeps records of unknown types, continues from the last record of the file and follows
+//! `parentId`. Entries that only treering knows are therefore written unchanged: a `leaf` entry,
+//! whose parent is its target, makes omp continue there.
 
 mod agent;
 mod bucket;
@@ -66,7 +67,7 @@ impl Codec for Omp {
     }
 
     fn quick<'a>(&self, line: &'a [u8]) -> Option<(Head<'a>, usize)> {
-        // The head of these does not tell their kind.
+        // The head of such a record is not enough to know its kind.
         let judged_by_body = [Kind::ModelChange, Kind::Usage, Kind::Other];
         head::quick(line).filter(|(head, _)| !judged_by_body.contains(&head.kind))
     }
@@ -164,13 +165,13 @@ pub(crate) fn types() -> &'static [&'static str] {
     &KNOWN[2..]
 }
 
-/// The prefix of the custom type of an entry that stands for one of omp's own.
+/// The prefix of the custom type of an entry that wraps one of omp's own.
 const WRAPPED: &str = "omp:";
 
 /// The type of a reset.
 pub(crate) const RESET: &str = "reset_boundary";
 
-/// Returns an entry of one of omp's own types, as other agents can hold it.
+/// Wraps an entry of one of omp's own types, so that other agents can hold it.
 pub(crate) fn wrapped(entry: NewEntry) -> NewEntry {
     if !types().contains(&&*entry.type_name) {
         return entry;
@@ -180,7 +181,7 @@ pub(crate) fn wrapped(entry: NewEntry) -> NewEntry {
     embed::native("custom", fields)
 }
 
-/// Returns the entry that [`wrapped`] made another one of.
+/// Returns the entry that [`wrapped`] wrapped.
 pub(crate) fn restored(entry: NewEntry) -> NewEntry {
     let name = embed::member(&entry.fields, "customType").and_then(json::string);
     let own = name.as_deref().and_then(|name| name.strip_prefix(WRAPPED));
@@ -192,13 +193,14 @@ pub(crate) fn restored(entry: NewEntry) -> NewEntry {
     }
 }
 
-/// Returns whether a record is the title slot: it has the type `title` and no place in the tree.
+/// Returns whether a record is the title slot: it has the type `title`, and neither an id nor a
+/// parent.
 fn is_title_slot(record: &[u8]) -> bool {
     json::get(record, "v").and_then(number) == Some(1.0) && json::get(record, "id").is_none()
 }
 
-/// Returns whether a record of the type `type_name` may carry `entry`: an entry is never anything else than
-/// its record says.
+/// Returns whether a record of the type `type_name` may embed `entry`: the entry must have the kind
+/// that the record states.
 fn stands_for(type_name: &str, entry: &NewEntry) -> bool {
     match (&*entry.type_name, type_name) {
         ("session_info", "title_change") | ("model_role_change", "model_change") => true,
@@ -225,7 +227,7 @@ fn model_change(mut entry: NewEntry, record: &[u8]) -> NewEntry {
     entry
 }
 
-/// `provider/id`, the id being everything after the first slash.
+/// Splits `provider/id`; the id is everything after the first slash.
 fn split_model(model: &[u8]) -> (&[u8], &[u8]) {
     match memchr::memchr(b'/', model) {
         Some(slash) => (&model[..slash], &model[slash + 1..]),
@@ -247,7 +249,8 @@ fn model_usage(mut entry: NewEntry, record: &[u8]) -> NewEntry {
 /// A member of a record: its raw key, and its value.
 type Pair<'a> = (&'a [u8], Cow<'a, [u8]>);
 
-/// Returns the type omp gives to a native entry, and the members it writes, but for the common ones.
+/// Returns omp's type for an entry of treering, and the members that omp writes, except the common
+/// ones.
 fn written<'a>(type_name: &'a str, object: &'a [u8]) -> (&'a str, Vec<Pair<'a>>) {
     let mut members: Vec<Pair<'_>> = Members::new(object, 0)
         .map(|member| (member.key, Cow::Borrowed(&object[member.value])))
@@ -276,7 +279,8 @@ fn written<'a>(type_name: &'a str, object: &'a [u8]) -> (&'a str, Vec<Pair<'a>>)
     (type_name, members)
 }
 
-/// omp cannot build the context of a session with a message that has no content.
+/// Adds content to a message without any, because omp cannot build the context of a session with
+/// such a message.
 fn with_content((key, value): &mut Pair<'_>) {
     let has_content =
         |message: &[u8]| !matches!(json::get(message, "content"), None | Some(b"null"));
@@ -298,7 +302,7 @@ fn name_model<'a>(object: &'a [u8], members: &mut Vec<Pair<'a>>) {
         None | Some(b"null" | b"\"default\"") => true,
         Some(_) => false,
     };
-    // A model without a provider is written without a slash, if that is how it was read.
+    // A model without a provider is written without a slash, if it was read like that.
     if is_default && inner("model").is_some_and(|model| split_model(model) == (provider, id)) {
         return;
     }
@@ -312,7 +316,7 @@ fn is_model_usage(object: &[u8]) -> bool {
     kind.is_some() && kind == json::get(object, "purpose")
 }
 
-/// Returns the order in which omp writes the members of a type; others follow as they come.
+/// Returns the order in which omp writes the members of a type; others follow in their own order.
 fn order(type_name: &str) -> &'static [&'static str] {
     match type_name {
         "compaction" => &[
@@ -337,7 +341,7 @@ fn order(type_name: &str) -> &'static [&'static str] {
     }
 }
 
-/// Returns the record, its members in omp's order.
+/// Returns the record with its members in omp's order.
 fn record(type_name: &str, members: Vec<Pair<'_>>, stamp: &Stamp<'_>) -> Vec<u8> {
     let mut place = b",\"id\":".to_vec();
     json::write_string(&mut place, stamp.id);

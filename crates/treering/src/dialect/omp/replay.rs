@@ -1,19 +1,20 @@
 //! Applies the last two rules of omp's context, which decide what may be sent again, to the
-//! finished list of messages.
+//! complete list of messages.
 //!
-//! A call whose result is not on the path is taken out of its turn, and a turn changed like that loses
-//! what its provider signed, because the signature no longer fits. Turns that failed or were aborted
-//! are left out with the results of their calls. Both rules look at the whole list; each is one pass.
+//! A call whose result is not on the path is removed from its turn, and a turn that was changed in
+//! this way loses its provider's signatures, because they no longer match. Turns that failed or
+//! were aborted are left out with the results of their calls. Both rules need the whole list; each
+//! is one pass.
 
 use super::agent::{is_truthy, text_is};
 use crate::json::stringify;
 use crate::json::{self, Members};
 use std::collections::{HashMap, HashSet};
 
-/// The JSON of an id, or nothing if there is none.
+/// The JSON of an id, if there is one.
 type Id<'a> = Option<&'a [u8]>;
 
-/// Takes out tool calls without a result among `messages`.
+/// Removes tool calls without a result among `messages`.
 pub(super) fn without_dangling_calls(messages: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let results = messages.iter().filter(|message| text_is(message, "role", "toolResult"));
     let paired: HashSet<Vec<u8>> = results.map(|result| name(call_of(result))).collect();
@@ -40,13 +41,13 @@ pub(super) fn without_dangling_calls(messages: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     kept
 }
 
-/// Leaves out turns that ended in an error or were aborted, and the results of their calls.
+/// Removes turns that ended in an error or were aborted, and the results of their calls.
 ///
-/// A turn stays if what follows it is the note that stands for its interrupted thinking.
+/// A turn stays if the note about its interrupted thinking follows it.
 pub(super) fn without_failed_turns(messages: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let mut gone = vec![false; messages.len()];
-    // From the end: the messages behind the current one that may still stand, nearest last, and among
-    // them the results by call.
+    // The loop goes from the end: these are the messages after the current one that may stay, the
+    // nearest last, and the results among them by call.
     let mut behind: Vec<usize> = Vec::new();
     let mut results: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
     for (at, message) in messages.iter().enumerate().rev() {
@@ -75,7 +76,7 @@ pub(super) fn without_failed_turns(messages: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     messages.into_iter().filter(|_| gone.next() != Some(true)).collect()
 }
 
-/// Returns whether an answer is nothing but an error.
+/// Returns whether an answer has only an error.
 pub(super) fn is_empty_error(message: &[u8]) -> bool {
     let has_text = |block: &[u8], key| {
         let text = json::get(block, key).and_then(json::string).unwrap_or_default();
@@ -93,7 +94,7 @@ pub(super) fn is_empty_error(message: &[u8]) -> bool {
     text_is(message, "stopReason", "error") && !content(message).iter().any(says_something)
 }
 
-/// White space as JavaScript's `trim` has it.
+/// Returns whether a character is white space for JavaScript's `trim`.
 fn is_blank(character: char) -> bool {
     character == '\u{FEFF}' || character.is_whitespace() && character != '\u{85}'
 }
@@ -110,7 +111,7 @@ fn call_of(result: &[u8]) -> Id<'_> {
     json::get(result, "toolCallId")
 }
 
-/// Returns an id in one spelling, for comparison; no id is like no other id but itself.
+/// Returns an id in one spelling, for comparison; a missing id equals only another missing one.
 fn name(id: Id<'_>) -> Vec<u8> {
     id.map(stringify::compact).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! The settings of an omp path: thinking level, models by role, mode, service tier, injected rules.
 //!
-//! Values are kept as the JSON they are in the file. `null` and absence are the same to most rules.
+//! Values are kept as JSON. Most rules treat `null` like a missing member.
 
 use super::agent::{Value, given, is_truthy, text_is};
 use crate::json;
@@ -12,11 +12,11 @@ use std::collections::{HashMap, HashSet};
 pub(super) struct Settings {
     thinking: Option<Vec<u8>>,
     configured: Option<Vec<u8>>,
-    /// By role, in the order in which the roles appeared.
+    /// The models by role, in the order in which the roles appeared.
     models: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The position of each role among them.
+    /// The index of each role in `models`.
     places: HashMap<Vec<u8>, usize>,
-    /// A record said which model is the default; what answers were written by no longer counts.
+    /// Whether a record named the default model; the models of answers no longer count then.
     default_is_explicit: bool,
     mode: Option<Value>,
     mode_data: Value,
@@ -26,7 +26,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Takes in the next record of the path, which is of the type `type_name`.
+    /// Applies the next record of the path, which has the type `type_name`.
     pub(super) fn take(&mut self, type_name: &str, record: &[u8]) {
         let owned = |key| json::get(record, key).map(<[u8]>::to_vec);
         match type_name {
@@ -64,7 +64,8 @@ impl Settings {
         }
     }
 
-    /// Until a default model is recorded, the model that answered last is the default.
+    /// Applies an answer: until a default model is recorded, the model of the last answer is the
+    /// default.
     fn take_message(&mut self, message: &[u8]) {
         if !text_is(message, "role", "assistant") {
             return;
@@ -89,7 +90,7 @@ impl Settings {
         }
     }
 
-    /// Returns everything, named as omp names it; `null` is what omp leaves undefined.
+    /// Returns all settings, named as in omp; `null` stands for values that omp leaves undefined.
     pub(super) fn finish(self) -> Vec<(&'static str, Vec<u8>)> {
         let or_null = |value: Value| value.unwrap_or_else(|| b"null".to_vec());
         let default = self.models.iter().find(|(role, _)| role == DEFAULT);
@@ -111,7 +112,7 @@ impl Settings {
 
 const DEFAULT: &[u8] = b"\"default\"";
 
-/// Returns a service tier by family of providers. Old records have one word for all.
+/// Returns a service tier by family of providers. Old records have one value for all.
 fn by_family(tier: &[u8]) -> Value {
     const FAMILIES: [&str; 3] = ["openai", "anthropic", "google"];
     let object = |tiers: &[(&str, &str)]| {

@@ -1,13 +1,13 @@
 //! The title slot: a first line of fixed length that omp rewrites in place when a session is renamed.
 //!
-//! It is 256 bytes long, newline included; what the title leaves free is blanks in a member `pad`. A
-//! title that does not fit is cut between characters, never inside an escape.
+//! It is 256 bytes long, including the newline; a member `pad` fills the rest with blanks. A title
+//! that does not fit is cut between characters, never inside an escape.
 
 use crate::dialect::facts::TitleSlot;
 use crate::entry::number;
 use crate::json;
 
-/// The slot as other modules use it.
+/// The description of the slot for other modules.
 pub(super) static TITLE_SLOT: TitleSlot = TitleSlot {
     len: SLOT,
     is_slot,
@@ -16,7 +16,7 @@ pub(super) static TITLE_SLOT: TitleSlot = TitleSlot {
     refitted,
 };
 
-/// Returns a changed slot with the length of one.
+/// Returns a changed slot, fitted to the length of a slot.
 fn refitted(before: &[u8], after: &[u8]) -> Option<Vec<u8>> {
     let title = parse(before).and_then(|_| parse(after))?;
     let time = json::get(after, "updatedAt").and_then(json::string).unwrap_or_default();
@@ -25,18 +25,18 @@ fn refitted(before: &[u8], after: &[u8]) -> Option<Vec<u8>> {
     Some(slot)
 }
 
-/// The length of the slot, newline included.
+/// The length of the slot, including the newline.
 pub(crate) const SLOT: usize = 256;
 
-/// The content of a title slot. An empty title is no title.
+/// The content of a title slot. An empty title means that there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Title {
     pub title: String,
-    /// `auto` or `user`.
+    /// The origin of the title: `auto` or `user`.
     pub source: Option<String>,
 }
 
-/// Reads a title slot; `None` if the line is something else.
+/// Reads a title slot; `None` if the line is not one.
 pub(crate) fn parse(line: &[u8]) -> Option<Title> {
     let text = |key| json::get(line, key).and_then(json::string);
     if text("type")? != "title" || number(json::get(line, "v")?) != Some(1.0) {
@@ -50,17 +50,17 @@ pub(crate) fn parse(line: &[u8]) -> Option<Title> {
     Some(Title { title: text("title")?.into_owned(), source: source.map(|name| name.into_owned()) })
 }
 
-/// Returns whether these bytes are a title slot, exactly: one line of the right length, and a complete
-/// title record.
+/// Returns whether these bytes are exactly a title slot: one line of the right length with a
+/// complete title record.
 pub(crate) fn is_slot(bytes: &[u8]) -> bool {
     bytes.len() == SLOT && memchr::memchr(b'\n', bytes) == Some(SLOT - 1) && parse(bytes).is_some()
 }
 
-/// Returns the title slot for `title`, newline included.
+/// Returns the title slot for `title`, including the newline.
 pub(crate) fn slot(title: &str, source: Option<&str>, updated_at: &str) -> Vec<u8> {
     let empty = line("", source, updated_at, 0);
     let Some(room) = SLOT.checked_sub(empty.len()) else {
-        // No title can be written beside a time as long as that.
+        // A time this long leaves no room for a title.
         return slot(title, None, "");
     };
     let mut used = 0;

@@ -1,4 +1,4 @@
-//! The messages that OpenCode sends, in the form of its library: `{role, content}`.
+//! Builds the messages that OpenCode sends, in the format of its library: `{role, content}`.
 
 use super::content;
 use super::decode::{is_compaction_request, is_summary};
@@ -7,17 +7,17 @@ use crate::dialect::shape::{Object, array, get, inside, is_object, literal, memb
 use crate::error::Result;
 use crate::json;
 
-/// A message of the path, as far as the context needs it.
+/// The properties of a message that the context needs.
 struct Sent {
     id: Vec<u8>,
     messages: Vec<Vec<u8>>,
-    /// For a summary: the first message that stays, if any does.
+    /// For a summary: the first message that it keeps, if any.
     summary: Option<Option<Vec<u8>>>,
     is_request: bool,
 }
 
-/// Returns the context at the end of a path: from the last finished compaction on the request for it, its
-/// summary, what stays of the messages before it, and what follows.
+/// Returns the context at the end of a path: from the last finished compaction on, its request, its
+/// summary, the messages that it keeps, and those that follow.
 pub(super) fn agent_context(path: &mut dyn PathRecords) -> Result<AgentContext> {
     let mut sent: Vec<Sent> = Vec::new();
     for at in 0..path.len() {
@@ -83,8 +83,8 @@ fn user(parts: &[&[u8]]) -> Vec<Vec<u8>> {
     if content.is_empty() { Vec::new() } else { vec![message("user", &content)] }
 }
 
-/// Returns an answer and a message with the results of its calls, for each of its steps. A failed answer is not
-/// sent, but for one that the user stopped after it had begun.
+/// Returns an answer and a message with the results of its calls, for each of its steps. A failed
+/// answer is not sent, unless the user stopped it after it had begun.
 fn assistant(info: &[u8], parts: &[&[u8]]) -> Vec<Vec<u8>> {
     let kind = |part: &&[u8]| get(part, "type").map(<[u8]>::to_vec);
     let is_idle =
@@ -137,7 +137,7 @@ fn assistant(info: &[u8], parts: &[&[u8]]) -> Vec<Vec<u8>> {
     messages
 }
 
-/// Returns the output of a call; one that has not ended counts as interrupted.
+/// Returns the output of a call; a call that has not ended counts as interrupted.
 fn output(state: &[u8]) -> Vec<u8> {
     let [status, output, error, time] = members(state, ["status", "output", "error", "time"]);
     let is_cleared =

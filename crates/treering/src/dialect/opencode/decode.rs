@@ -1,4 +1,4 @@
-//! Messages of OpenCode in treering's shape.
+//! Converts messages of OpenCode to treering's format.
 
 use super::content;
 use crate::dialect::shape::{
@@ -10,13 +10,13 @@ use crate::entry::NewEntry;
 use crate::entry::head::timestamp;
 use crate::json;
 
-/// The wire format that signatures of thoughts belong to: they are those of OpenCode's library.
+/// The API name of signatures of thoughts, which are those of OpenCode's library.
 const API: &str = "opencode";
 
-/// The text that OpenCode sends in place of a result that it dropped to save room.
+/// The text that OpenCode sends instead of a result that it removed to save space.
 const CLEARED: &[u8] = b"\"[Old tool result content cleared]\"";
 
-/// The text that OpenCode sends in place of a result that never came.
+/// The text that OpenCode sends instead of a result that never came.
 const INTERRUPTED: &[u8] = b"\"[Tool execution was interrupted]\"";
 
 /// Returns a message as an entry.
@@ -53,27 +53,27 @@ pub(super) fn record(record: &[u8]) -> Decoded {
     Decoded { entry: NewEntry::of_type("message").raw("message", &first), more: messages.collect() }
 }
 
-/// Returns whether a user message asks for a compaction and says nothing else.
+/// Returns whether a user message only asks for a compaction.
 pub(super) fn is_compaction_request(parts: Option<&[u8]>) -> bool {
     let parts = parts.filter(|parts| parts.starts_with(b"[")).map(json::elements);
     let kinds = parts.unwrap_or_default();
     kinds.iter().any(|part| is_object(part) && get(part, "type") == Some(b"\"compaction\""))
 }
 
-/// Returns whether an answer is a summary that takes the place of what was before it.
+/// Returns whether an answer is a summary that replaces the messages before it.
 pub(super) fn is_summary(info: &[u8]) -> bool {
     let [summary, finish, error] = members(info, ["summary", "finish", "error"]);
     summary == Some(b"true") && finish.is_some() && error.is_none_or(|error| error == b"null")
 }
 
-/// Returns the texts of an answer, one after the other.
+/// Returns the texts of an answer, joined.
 pub(super) fn joined_text(parts: &[&[u8]]) -> Vec<u8> {
     let texts = parts.iter().filter(|part| get(part, "type") == Some(b"\"text\""));
     let texts: Vec<&[u8]> = texts.map(|part| inside(literal(part, "text"))).collect();
     quote(&texts.join(&b"\\n\\n"[..]))
 }
 
-/// Returns what a user said. Files of text stand in texts of their own as well.
+/// Returns the content of a user message. Text files are also in texts of their own.
 fn said(parts: &[&[u8]]) -> Vec<Vec<u8>> {
     let block = |part: &&[u8]| match get(part, "type") {
         Some(b"\"text\"") if get(part, "ignored") != Some(b"true") => {
@@ -88,7 +88,7 @@ fn said(parts: &[&[u8]]) -> Vec<Vec<u8>> {
     parts.iter().filter_map(block).collect()
 }
 
-/// Returns a file that the model gets as such: an image, or the name of another one.
+/// Returns a file that the model gets: an image, or the name of any other file.
 pub(super) fn file(part: &[u8]) -> Option<Vec<u8>> {
     let [mime, url, name] = members(part, ["mime", "url", "filename"]);
     let mime = mime.filter(|mime| mime.starts_with(b"\""))?;
@@ -115,8 +115,8 @@ pub(super) fn file(part: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Returns an answer and the results of its calls. Older versions have several steps in one message, each
-/// of which is an answer.
+/// Returns an answer and the results of its calls. In older versions a message has several steps,
+/// each of which is an answer.
 fn answers(info: &[u8], parts: &[&[u8]], millis: Option<i64>) -> Vec<Vec<u8>> {
     let [provider, model, error] = members(info, ["providerID", "modelID", "error"]);
     let is_text = |literal: &&[u8]| literal.starts_with(b"\"");
@@ -179,7 +179,7 @@ fn block(part: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Returns the signature of a thought, which stands under the name of its provider.
+/// Returns the signature of a thought, which is stored under the name of its provider.
 fn signature(part: &[u8]) -> Option<&[u8]> {
     let metadata = get(part, "metadata").filter(|metadata| is_object(metadata))?;
     json::Members::new(metadata, 0).find_map(|member| {
@@ -188,8 +188,8 @@ fn signature(part: &[u8]) -> Option<&[u8]> {
     })
 }
 
-/// Returns the result of a call that has ended, or that never will because its answer has: OpenCode tells the
-/// model so.
+/// Returns the result of a call that has ended. If the answer has ended and the call has not, it
+/// never will, and OpenCode sends this to the model.
 fn result(part: &[u8], has_answer_ended: bool) -> Option<Vec<u8>> {
     let state = get(part, "state").filter(|state| is_object(state))?;
     if get(part, "type") != Some(b"\"tool\"") {
@@ -216,7 +216,8 @@ fn result(part: &[u8], has_answer_ended: bool) -> Option<Vec<u8>> {
     Some(tool_result(&quote(call), &quote(name), &content, is_error, millis))
 }
 
-/// Returns the tokens of a message: those of its steps, of which the message itself has the last.
+/// Returns the tokens of a message: the sum over its steps. The message itself has only those of
+/// the last one.
 fn tokens(info: &[u8], parts: &[&[u8]]) -> [u64; 4] {
     let of = |object: &[u8]| {
         let tokens = get(object, "tokens").filter(|tokens| is_object(tokens)).unwrap_or(b"{}");
@@ -236,8 +237,9 @@ fn tokens(info: &[u8], parts: &[&[u8]]) -> [u64; 4] {
     }
 }
 
-/// Returns the cost and the name of the request. A fork copies messages and gives them new ids, but not new
-/// times, so that the times name the request. A cost of nothing is that of a model without a price.
+/// Returns the cost and the identity of the request. A fork copies messages under new ids, but with
+/// the same times, so the times identify the request. A cost of zero means that the model has no
+/// known price.
 pub(super) fn request_metadata(record: &[u8]) -> RequestMetadata {
     let (info, _) = content(record);
     let [cost, model, time] = members(info, ["cost", "modelID", "time"]);

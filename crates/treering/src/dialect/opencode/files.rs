@@ -6,8 +6,8 @@
 //! storage/part/msg_…/prt_….json
 //! ```
 //!
-//! A file is called after what it holds; what it says of its own id and of those above it may be out of date. A session
-//! of a subagent is on its own: only reading all others would tell which of them it belongs to.
+//! The name of a file is its id; ids inside the file may be out of date. A subagent's session is
+//! listed as a session of its own, because finding its parent would require reading all others.
 
 use super::lines::{self, MessageKey, MessageLines};
 use crate::dialect::shape::{Object, get, text};
@@ -18,7 +18,7 @@ use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A larger file is not one of OpenCode's.
+/// The size of the largest file that is read.
 const MAX_SIZE: u64 = 256 << 20;
 
 /// Returns whether a file describes a session.
@@ -38,7 +38,8 @@ fn storage(session: &Path) -> Option<&Path> {
         .filter(|storage| sessions.ends_with("session") && storage.ends_with("storage"))
 }
 
-/// Returns the file of a session, which is written again with each message, and the directory of its messages.
+/// Returns the file of a session, which is rewritten with each message, and the directory of its
+/// messages.
 pub(super) fn watched(path: &Path) -> Vec<PathBuf> {
     let messages = storage(path).zip(stem(path)).map(|(all, id)| all.join("message").join(id));
     [Some(path.to_owned()), messages].into_iter().flatten().collect()
@@ -73,7 +74,7 @@ pub(super) fn write(path: &Path, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the members of a session that the first line has.
+/// Returns the members of a session for the first line.
 fn described(session: &[u8], id: &str) -> Object {
     let mut described = Object::new().text("id", id);
     for name in ["parentID", "directory", "title", "version", "slug", "agent"] {
@@ -91,12 +92,12 @@ fn described(session: &[u8], id: &str) -> Object {
     described
 }
 
-/// Returns the place from which a session was taken back, as the session has it.
+/// Returns the position that a session was reverted to, as the session has it.
 fn revert(session: &[u8]) -> Option<Vec<u8>> {
     get(session, "revert").filter(|revert| revert.starts_with(b"{")).map(<[u8]>::to_vec)
 }
 
-/// Returns the JSON files in a directory, which need not be there, in order.
+/// Returns the JSON files in a directory, in order; none if the directory does not exist.
 fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -113,7 +114,7 @@ fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Reads an object, on one line. One that is removed meanwhile is damaged.
+/// Reads an object on one line. A file that was removed meanwhile becomes a damaged line.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let bytes = match fs::read(path, MAX_SIZE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),

@@ -1,26 +1,26 @@
-//! The lines of a session, made of its messages and their parts.
+//! Writes the lines of a session from its messages and their parts.
 
 use crate::dialect::shape::{Object, get, literal, quote, text};
 use crate::json;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-/// A message that is to be written: its place in time, and its id.
+/// The sort key of a message: its time and its id.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MessageKey {
     pub time: i64,
     pub id: String,
-    /// The session of a subagent.
+    /// The session of a subagent that the message belongs to, if any.
     pub sidechain: Option<String>,
 }
 
-/// The place from which a session was taken back.
+/// The position that a session was reverted to.
 pub(super) struct Reverted {
     message: String,
     part: Option<String>,
 }
 
-/// Writes the first line. Returns the place from which the session was taken back.
+/// Writes the first line. Returns the position that the session was reverted to.
 pub(super) fn write_session(
     session: Object,
     revert: Option<&[u8]>,
@@ -40,8 +40,8 @@ pub(super) fn write_session(
     Ok(reverted)
 }
 
-/// Returns the id of the first record that was taken back. Where only some parts of a message were, they
-/// are a record of their own.
+/// Returns the id of the first record that was reverted. If only some parts of a message were
+/// reverted, they are a record of their own.
 fn reverted_id(message: &str, is_part: bool) -> String {
     let end = if is_part { ".reverted" } else { "" };
     format!("{message}{end}")
@@ -50,7 +50,7 @@ fn reverted_id(message: &str, is_part: bool) -> String {
 /// Writes the lines of messages, by time.
 pub(super) struct MessageLines {
     reverted: Option<Reverted>,
-    /// The first message that stays, of each compaction that was asked for.
+    /// The first message that is kept, for each requested compaction.
     tails: HashMap<String, Vec<u8>>,
 }
 
@@ -59,7 +59,7 @@ impl MessageLines {
         MessageLines { reverted, tails: HashMap::new() }
     }
 
-    /// Writes a message with its parts, which are in any order.
+    /// Writes a message with its parts, which may be in any order.
     pub(super) fn write(
         &mut self,
         message: &MessageKey,
@@ -85,7 +85,7 @@ impl MessageLines {
         let (kept, reverted) = parts.split_at(cut);
         write_line(&message.id, message, tail.as_deref(), info, kept, out)?;
         if !reverted.is_empty() {
-            // Its tokens are those of the whole message, which count once.
+            // The token counts are those of the whole message, and must count once.
             let info = Object::new().raw("role", &quote(b"assistant")).close();
             let id = reverted_id(&message.id, true);
             write_line(&id, message, None, &info, reverted, out)?;

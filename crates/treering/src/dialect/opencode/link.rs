@@ -1,4 +1,5 @@
-//! Puts messages of subagents beside the conversation, and finds the leaf of a session that was taken back.
+//! Puts messages of subagents beside the conversation, and finds the leaf of a session that was
+//! reverted.
 
 use crate::dialect::Linker;
 use crate::dialect::shape::literal;
@@ -16,7 +17,7 @@ pub(super) struct OpenCode {
     parents: Vec<(Row, Row)>,
     /// The rows of subagents.
     subagents: Vec<Row>,
-    /// The first message that was taken back, and the one before it once it was seen.
+    /// The id of the first message that was reverted, and the row before it once it was seen.
     reverted: Option<String>,
     leaf: Option<Row>,
 }
@@ -31,7 +32,7 @@ impl Linker for OpenCode {
                 self.leaf = self.leaf.or(self.tips.get(&0).copied());
             }
         }
-        // A subagent begins beside what the main session did last.
+        // A subagent begins beside the last message of the main session.
         let parent = self.tips.insert(session, row).unwrap_or(main);
         self.parents.push((row, parent));
         if session != 0 {

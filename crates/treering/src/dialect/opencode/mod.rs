@@ -8,8 +8,9 @@
 //! {"id":"msg_…","sidechain":"ses_…","tail":"msg_…","time":1772438400000,"info":{…},"parts":[{"id":"prt_…",…},…]}
 //! ```
 //!
-//! `info` and the parts are the agent's own JSON. Messages of subagents, which are sessions of their own there,
-//! have a `sidechain`; the answer that is a summary has a `tail`, the first message that stays.
+//! `info` and the parts are the agent's own JSON. Messages of subagents, which are sessions of
+//! their own in OpenCode, have a `sidechain`; an answer that is a summary has a `tail`, the first
+//! message that is kept.
 
 mod context;
 mod decode;
@@ -40,7 +41,7 @@ use crate::json;
 pub(crate) struct OpenCode;
 
 static FACTS: Facts = Facts {
-    // Messages follow each other; their `parentID` is the question that they answer.
+    // Messages follow each other; `parentID` is the question that a message answers.
     keys: Keys { id: "id", parent: "\u{0}parent", time: "time" },
     is_writable: false,
     header: HeaderPlace::Anywhere,
@@ -66,7 +67,7 @@ static SCATTERED: ScatteredFormat =
     ScatteredFormat { is_session: files::is_session, watched: files::watched, write: files::write };
 
 static STORED: StoredFormat = StoredFormat {
-    // Versions that are no releases have a database of their own, such as `opencode-dev.db`.
+    // Development versions have a database of their own, such as `opencode-dev.db`.
     names: SessionNames { start: "opencode", ends: &[".db"], except: &[] },
     recognizes: rows::recognizes,
     sessions: rows::sessions,
@@ -108,7 +109,7 @@ impl Codec for OpenCode {
         marks(sidechain)
     }
 
-    /// A message of nothing but texts that OpenCode made, as after a compaction.
+    /// Returns whether a message has only texts that OpenCode wrote, as after a compaction.
     fn is_aside(&self, record: &[u8]) -> bool {
         let parts = get(record, "parts").map(json::elements).unwrap_or_default();
         let mut texts = parts.iter().filter(|part| get(part, "type") == Some(b"\"text\""));
@@ -129,7 +130,7 @@ impl Codec for OpenCode {
         let directory = directory.unwrap_or_default().into_owned();
         let mut header = Header::foreign(&id?, time, directory, record);
         header.parent_session = parent.map(|parent| parent.into_owned());
-        // What a session is called until its first answer.
+        // This is the title of a session until its first answer.
         let is_title = |title: &String| {
             let is_made =
                 ["New session - ", "Child session - "].iter().any(|s| title.starts_with(s));
@@ -170,13 +171,13 @@ fn class(id: Option<&[u8]>, info: Option<&[u8]>, parts: Option<&[u8]>) -> Class 
     }
 }
 
-/// Returns which session a message belongs to: group 0 is the main one.
+/// Returns the marks that identify the session of a message: group 0 is the main one.
 fn marks(sidechain: Option<&[u8]>) -> Marks {
     let session = sidechain.filter(|id| id.starts_with(b"\"") && *id != b"\"\"");
     Marks { bits: 0, group: session.map_or(0, |id| fnv1a(0, id.iter().copied()).max(1)) }
 }
 
-/// Returns the members of a record that its messages are made of.
+/// Returns the members of a record that its messages are built from.
 fn content(record: &[u8]) -> (&[u8], Vec<&[u8]>) {
     let [info, parts] = members(record, ["info", "parts"]);
     let parts = parts.filter(|parts| parts.starts_with(b"[")).map(json::elements);

@@ -1,4 +1,4 @@
-//! The rows of a session, written as lines.
+//! Writes the rows of a session as lines.
 
 use super::lines::{self, MessageKey, MessageLines, Reverted};
 use crate::dialect::shape::Object;
@@ -28,7 +28,7 @@ fn tables(database: &Database) -> Option<Tables<'_>> {
     })
 }
 
-/// Returns all sessions; those that another session began are parts of it.
+/// Returns all sessions; those that another session started are parts of it.
 pub(super) fn sessions(database: &Database) -> io::Result<Vec<StoredRow>> {
     let Some(tables) = tables(database) else { return Ok(Vec::new()) };
     let mut sessions: HashMap<String, StoredRow> = HashMap::new();
@@ -53,7 +53,7 @@ pub(super) fn sessions(database: &Database) -> io::Result<Vec<StoredRow>> {
         }
         Ok(())
     })?;
-    // What a subagent does changes the session that began it, however many are between them.
+    // A subagent's work changes the session that started it, directly or indirectly.
     let parents: HashMap<String, String> =
         parents.into_iter().filter(|(_, parent)| sessions.contains_key(parent)).collect();
     let mut below = Vec::new();
@@ -64,7 +64,7 @@ pub(super) fn sessions(database: &Database) -> io::Result<Vec<StoredRow>> {
         }
         below.extend(sessions.get(id).map(|session| (top.clone(), session.clone())));
     }
-    // In an order that does not change.
+    // The order must be the same every time.
     below.sort_by(|a, b| a.1.id.cmp(&b.1.id));
     for (top, child) in below {
         if let Some(session) = sessions.get_mut(&top) {
@@ -73,7 +73,7 @@ pub(super) fn sessions(database: &Database) -> io::Result<Vec<StoredRow>> {
             session.fingerprint = mixed(session.fingerprint, &child.fingerprint.to_le_bytes());
         }
     }
-    // Sessions that began each other have no top; they are all shown.
+    // Sessions that started each other have no top, so all of them are shown.
     let is_below = |id: &str| {
         let (mut at, mut seen) = (id, HashSet::from([id]));
         while let Some(parent) = parents.get(at) {
@@ -143,7 +143,7 @@ pub(super) fn write(database: &Database, id: &str, out: &mut dyn Write) -> io::R
     Ok(true)
 }
 
-/// Writes the first line. Returns the place from which the session was taken back.
+/// Writes the first line. Returns the position that the session was reverted to.
 fn write_session(row: &Row<'_>, out: &mut dyn Write) -> io::Result<Option<Reverted>> {
     let mut session = Object::new();
     let columns = [

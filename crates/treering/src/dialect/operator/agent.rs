@@ -1,10 +1,10 @@
 //! Builds the contexts that Operator and Tau themselves build.
 //!
-//! Both give the summary of the latest compaction, what it keeps, and the rest, in their own message
-//! shape. They differ in what a compaction keeps. Operator's keeps nothing if the entry it names is
-//! not on the path above it. Tau starts at the named entry wherever it is and goes on to the leaf:
-//! every compaction on the way gives its summary, the latest first, and if the named entry is not on the
-//! path, the context is empty.
+//! Both build the summary of the latest compaction, the entries that it keeps, and the rest, in
+//! their own message format. They differ in what a compaction keeps. Operator keeps nothing if the
+//! named entry is not on the path above the compaction. Tau starts at the named entry wherever it
+//! is and continues to the leaf: every compaction in between contributes its summary, the latest
+//! first, and if the named entry is not on the path, the context is empty.
 
 use super::object::{Object, ObjectMembers, array};
 use super::{Style, kind};
@@ -44,14 +44,14 @@ pub(crate) fn context(path: &mut dyn PathRecords, style: Style) -> Result<AgentC
     Ok(context)
 }
 
-/// The findings of a first walk down the path.
+/// The result of a first pass over the path.
 #[derive(Default)]
 struct Survey {
     thinking_level: Option<Vec<u8>>,
     model: Option<Vec<u8>>,
     name: Option<String>,
     compactions: Vec<usize>,
-    /// The entry that the latest of them keeps from.
+    /// The first entry that the latest compaction keeps.
     first_kept: Option<String>,
 }
 
@@ -61,7 +61,7 @@ impl Survey {
         let level = self.thinking_level.clone().unwrap_or_else(|| b"\"off\"".to_vec());
         let mut settings =
             vec![("thinkingLevel", level), ("model", self.model.clone().unwrap_or_else(null))];
-        // Tau looks for the name in the whole file.
+        // Tau searches for the name in the whole file.
         if style == Style::Operator {
             let name = self.name.as_deref().filter(|name| !name.is_empty());
             settings.push(("name_on_path", name.map_or_else(null, json::quoted)));
@@ -101,7 +101,8 @@ fn survey(path: &mut dyn PathRecords) -> Result<Survey> {
     Ok(found)
 }
 
-/// Without the blanks around it: Python counts four separators among them that Rust does not.
+/// Returns a name without surrounding white space: for Python, this includes four separators that
+/// Rust does not count.
 fn stripped(name: &str) -> &str {
     name.trim_matches(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
 }
@@ -110,7 +111,7 @@ fn kind_of(record: &[u8]) -> Kind {
     kind(&json::get(record, "type").and_then(json::string).unwrap_or_default())
 }
 
-/// Returns where the entry `id` is: Operator looks above the compaction, Tau everywhere.
+/// Returns the index of the entry `id`: Operator searches above the compaction, Tau everywhere.
 fn find(
     path: &mut dyn PathRecords,
     id: &str,
@@ -147,7 +148,7 @@ fn emit(
     Ok(())
 }
 
-/// Returns the message of a message record, without what the agent holds as `None`.
+/// Returns the message of a message record, without members that are `None` in the agent.
 fn message(record: &[u8]) -> Option<Vec<u8>> {
     let message = json::get(record, "message").filter(|raw| raw.starts_with(b"{"))?;
     if memchr::memmem::find(message, b"null").is_none() {
@@ -168,7 +169,8 @@ fn message(record: &[u8]) -> Option<Vec<u8>> {
     Some(out.done())
 }
 
-/// Blocks without their `null` members. What is inside a member (a call's arguments) is data.
+/// Returns blocks without their `null` members. Values inside a member (a call's arguments) are not
+/// changed.
 fn contents(blocks: &[u8]) -> Vec<u8> {
     if !blocks.starts_with(b"[") {
         return blocks.to_vec();
@@ -194,7 +196,7 @@ fn custom(record: &[u8]) -> Vec<u8> {
     out.done()
 }
 
-/// Empty ones too: neither agent looks.
+/// Returns a branch summary, even an empty one, as both agents do.
 fn branch_summary(record: &[u8]) -> Vec<u8> {
     let mut parts = ObjectMembers::of(record);
     let mut out = Object::new();
@@ -213,7 +215,7 @@ fn compaction_summary(record: &[u8]) -> Vec<u8> {
     out.done()
 }
 
-/// Returns a time as a number of seconds, which both agents make of every shape of it.
+/// Returns a time as a number of seconds, to which both agents convert every form.
 fn time(literal: Option<&[u8]>) -> Vec<u8> {
     match literal {
         Some(text) if text.starts_with(b"\"") => {

@@ -1,13 +1,13 @@
-//! Content blocks and usage, there and back.
+//! Converts content blocks and usage in both directions.
 //!
-//! Operator's blocks are those of treering under other names. What has no counterpart (audio, blocks
-//! of later versions) stays as it is.
+//! Operator's blocks are those of treering under other names. Blocks without a counterpart (audio,
+//! blocks of later versions) are not changed.
 
 use super::Style;
 use super::object::{Object, ObjectMembers, array};
 use crate::json;
 
-/// Operator's blocks in treering's shape. A plain text is one already.
+/// Converts Operator's blocks to treering's format. A plain text is the same in both.
 pub(super) fn decode(contents: &[u8]) -> Vec<u8> {
     if !contents.starts_with(b"[") {
         return contents.to_vec();
@@ -50,7 +50,7 @@ pub(super) fn is_empty_object(value: &[u8]) -> bool {
     value.starts_with(b"{") && ObjectMembers::of(value).is_empty()
 }
 
-/// One block of several images becomes a block for each.
+/// Converts a block with several images to a block for each.
 fn decode_images(block: &[u8], mut parts: ObjectMembers<'_>, out: &mut Vec<Vec<u8>>) {
     let images = json::elements(parts.take("images").unwrap_or_default());
     let known: Option<Vec<_>> = images
@@ -71,7 +71,7 @@ fn decode_images(block: &[u8], mut parts: ObjectMembers<'_>, out: &mut Vec<Vec<u
     }
 }
 
-/// Returns the media type of Base64 data, told by its first bytes: Operator does not record it.
+/// Returns the media type of Base64 data according to its first bytes: Operator does not record it.
 fn media_type(data: &[u8]) -> Option<&'static str> {
     let known: [(&[u8], _); 4] = [
         (b"iVBORw0KGgo", "image/png"),
@@ -82,7 +82,7 @@ fn media_type(data: &[u8]) -> Option<&'static str> {
     known.iter().find(|(start, _)| data.starts_with(start)).map(|(_, media_type)| *media_type)
 }
 
-/// treering's content as Operator's blocks.
+/// Converts treering's content to Operator's blocks.
 pub(super) fn encode(content: Option<&[u8]>) -> Vec<u8> {
     match content {
         Some(text) if text.starts_with(b"\"") => {
@@ -129,7 +129,7 @@ fn encode_block(block: &[u8]) -> Vec<u8> {
     object.done()
 }
 
-/// Returns the one text that some content is, as a literal; `None` if it is anything else.
+/// Returns the text of content that is a single text, as a literal; `None` for any other content.
 pub(super) fn only_text(content: &[u8]) -> Option<&[u8]> {
     let blocks = json::elements(content);
     let [block] = blocks[..] else { return None };
@@ -155,7 +155,7 @@ const COSTS: [(&str, &str); 5] = [
 const TAU_LONG_CACHE: &str = "cache_write_1h_tokens";
 const TAU_INCLUDES: &str = "input_tokens_include_cache_read";
 
-/// Operator's usage in treering's shape, which also has the sum.
+/// Converts Operator's usage to treering's format, which also has the sum.
 pub(super) fn decode_usage(usage: &[u8]) -> Vec<u8> {
     if !usage.starts_with(b"{") {
         return usage.to_vec();
@@ -163,7 +163,7 @@ pub(super) fn decode_usage(usage: &[u8]) -> Vec<u8> {
     let mut parts = ObjectMembers::of(usage);
     let mut counts = COUNTS.map(|(_, name)| parts.take(name).unwrap_or(b"0"));
     let includes = parts.take(TAU_INCLUDES).filter(|includes| *includes != b"false");
-    // Tokens that were read from the cache are not counted twice.
+    // Tokens that were read from the cache must not count twice.
     let net = net_input(counts).filter(|_| includes == Some(b"true"));
     let net = net.map(|net| net.to_string());
     if let (Some(net), [input, ..]) = (&net, &mut counts) {
@@ -196,7 +196,7 @@ fn decode_cost(cost: Option<&[u8]>) -> Vec<u8> {
     object.done()
 }
 
-/// treering's usage as Operator writes it.
+/// Converts treering's usage to Operator's format.
 pub(super) fn encode_usage(usage: &[u8], style: Style) -> Vec<u8> {
     if !usage.starts_with(b"{") {
         return usage.to_vec();
@@ -233,7 +233,7 @@ fn as_text(literal: &[u8]) -> Option<&str> {
     std::str::from_utf8(literal).ok()
 }
 
-/// Returns the sum of plain counts; `None` if some are anything else.
+/// Returns the sum of plain counts; `None` if some are not plain numbers.
 fn sum(counts: &[&[u8]]) -> Option<String> {
     let mut sum = 0_u64;
     for literal in counts {

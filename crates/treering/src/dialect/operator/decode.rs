@@ -1,4 +1,4 @@
-//! From Operator's record to treering's entry.
+//! Converts Operator's records to treering's entries.
 
 use super::blocks;
 use super::object::{Object, ObjectMembers, array};
@@ -7,7 +7,7 @@ use crate::dialect::uuid_of;
 use crate::dialect::{Decoded, embed, python};
 use crate::json;
 
-/// The members that the tree supplies, and the one that only treering writes.
+/// The members that the tree has, and the one that only treering writes.
 const HEAD: [&str; 6] = ["id", "timestamp", "parent_id", "type", "treering", "parentId"];
 
 pub(crate) fn decode(record: &[u8]) -> Decoded {
@@ -40,7 +40,7 @@ pub(crate) fn decode(record: &[u8]) -> Decoded {
     Decoded { entry: embed::native(type_name, object.fields()), more }
 }
 
-/// Returns whether a record's usage has a cost. A carried entry says that itself.
+/// Returns whether a record's usage has a cost. An embedded entry states the cost itself.
 pub(super) fn says_cost(record: &[u8]) -> bool {
     if embed::embedded(record).is_some() {
         return true;
@@ -59,7 +59,7 @@ fn decode_value(
 ) -> Option<Vec<u8>> {
     let value = match (value, type_name, name) {
         (Some(value), ..) => value,
-        // Absent means "before the first entry", and "no name".
+        // A missing member means "before the first entry", and "no name".
         (None, "leaf", _) => return Some(b"null".to_vec()),
         (None, "session_info", _) => return Some(b"\"\"".to_vec()),
         (None, ..) => return None,
@@ -73,14 +73,14 @@ fn decode_value(
     }
 }
 
-/// Returns a message in treering's shape. One that holds the results of several calls becomes
+/// Converts a message to treering's format. A message with the results of several calls becomes
 /// several.
 fn decode_message(message: &[u8], entry_id: &str, more: &mut Vec<Vec<u8>>) -> Vec<u8> {
     let mut parts = ObjectMembers::of(message);
     let role = parts.take("role");
     let name = role.and_then(json::string).unwrap_or_default();
     let time = parts.take("timestamp").map(decode_time);
-    // An id that treering made up says nothing.
+    // An id that treering generated has no meaning.
     let made_up = json::quoted(&uuid_of(entry_id));
     let id = parts.take("id").filter(|id| *id != made_up);
     let mut object = Object::new();
@@ -129,7 +129,7 @@ fn decode_message(message: &[u8], entry_id: &str, more: &mut Vec<Vec<u8>>) -> Ve
     object.done()
 }
 
-/// Unix milliseconds; what is no time stays as it is.
+/// Returns Unix milliseconds; a value that is not a time is not changed.
 fn decode_time(literal: &[u8]) -> Vec<u8> {
     match python::millis(literal) {
         Some(millis) => millis.to_string().into_bytes(),
@@ -137,7 +137,8 @@ fn decode_time(literal: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Returns the results of a message of role `tool`: the first is returned, the others go to `more`.
+/// Returns the results of a message of role `tool`: the first is returned, the others are added to
+/// `more`.
 fn decode_results(
     mut parts: ObjectMembers<'_>,
     id: Option<&[u8]>,
@@ -150,7 +151,7 @@ fn decode_results(
     };
     let (results, others): (Vec<&[u8]>, Vec<&[u8]>) = contents.into_iter().partition(is_result);
     let mut results = results.into_iter();
-    // Blocks that are no results are not to be lost; Operator itself writes none.
+    // Blocks that are not results must not be lost, although Operator itself writes none.
     let others = (!others.is_empty()).then(|| blocks::decode(&array(&others)));
     let mut first = decode_result(results.next(), others.as_deref());
     first.maybe("timestamp", time).maybe("id", id);

@@ -1,4 +1,4 @@
-//! From treering's entry to the record Operator (or Tau) would have written.
+//! Converts treering's entries to records of Operator or Tau.
 
 use super::object::{Object, ObjectMembers, compact};
 use super::{Style, blocks, is_header, renamed};
@@ -48,7 +48,7 @@ fn record(entry: &NewEntry, stamp: &Stamp<'_>, style: Style) -> Vec<u8> {
         object.maybe(theirs, value.as_deref());
     };
     match entry.kind() {
-        // These two have their members the other way round.
+        // These two kinds have their members in reverse order.
         Kind::Label | Kind::ModelChange => names.iter().rev().for_each(&mut put),
         _ => names.iter().for_each(&mut put),
     }
@@ -68,8 +68,8 @@ fn head(type_name: &str, stamp: &Stamp<'_>, kind: Kind) -> Object {
     object
 }
 
-/// Returns a command's output that the model is not to see. Operator has nothing like it, and would
-/// show it to the model if it were a message.
+/// Returns the output of a command that the model must not see. Operator has no such message, and
+/// would send it to the model.
 fn hidden(fields: &[u8], kind: Kind) -> Option<Vec<u8>> {
     if kind != Kind::Message {
         return None;
@@ -88,7 +88,7 @@ fn encode_value(
     style: Style,
 ) -> Option<Vec<u8>> {
     let Some(value) = value else {
-        // Tau's compactions do not say where they came from.
+        // Tau's compactions do not record their origin.
         let says = type_name == "branch_summary" || style == Style::Operator;
         return (name == "fromHook" && says).then(|| b"false".to_vec());
     };
@@ -160,7 +160,7 @@ fn encode_message(message: &[u8], stamp: &Stamp<'_>, style: Style) -> Vec<u8> {
     object.done()
 }
 
-/// Encodes the members that only an assistant's message has: its usage, and how it ended.
+/// Writes the members that only an assistant message has: its usage, and the reason why it ended.
 fn encode_outcome(object: &mut Object, parts: &mut ObjectMembers<'_>, style: Style) {
     let usage = parts.take("usage").map(|usage| blocks::encode_usage(usage, style));
     let stop_reason = parts.take("stopReason").map(|reason| match reason {
@@ -198,8 +198,7 @@ fn encode_result(parts: &mut ObjectMembers<'_>, style: Style) -> Vec<u8> {
     [b"[", &*result.done(), b"]"].concat()
 }
 
-/// Returns a command that was run, as a user's message would tell it; nothing if the model is not
-/// to see it.
+/// Returns a command that was run as a user message; `None` if the model must not see it.
 fn as_user(message: &[u8]) -> Option<Vec<u8>> {
     for_provider(message).map(Cow::into_owned)
 }

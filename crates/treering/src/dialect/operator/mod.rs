@@ -1,12 +1,12 @@
-//! Operator, and what its successor Tau has in common with it.
+//! The dialect of Operator, and the parts that its successor Tau shares.
 //!
 //! One compact JSON object a line, `null` left out, keys in snake case, times as float seconds. The
-//! tree is in `parent_id`, which a root has not. Navigation is durable: a `leaf` record moves the
-//! leaf, and its `parent_id` is the leaf that was left, not the one it moves to.
+//! tree is in `parent_id`, which a root does not have. Navigation is durable: a `leaf` record moves
+//! the leaf, and its `parent_id` is the previous leaf, not the target.
 //!
-//! A record is [`decode`]d into treering's shape and [`encode`]d from it; [`object`] and [`blocks`]
-//! are the tools of both. What Operator itself makes of a path is in [`agent`]. Tau writes the same
-//! records, except for the order of a message's members and a few more of them: that is a [`Style`].
+//! A record is [`decode`]d into treering's format and [`encode`]d from it, both with [`object`] and
+//! [`blocks`]. [`agent`] builds Operator's own context. Tau writes the same records, except for the
+//! order of a message's members and a few additional ones: that is a [`Style`].
 
 pub(super) mod agent;
 mod blocks;
@@ -30,7 +30,7 @@ use crate::json::{self, Members};
 use object::Object;
 use std::borrow::Cow;
 
-/// Operator's way of writing.
+/// The dialect of Operator.
 #[derive(Debug)]
 pub(crate) struct Operator;
 
@@ -101,15 +101,16 @@ impl Codec for Operator {
 pub(super) use decode::decode;
 pub(super) use encode::encode;
 
-/// Returns the documentation names the header differently from the program.
+/// Returns whether a type is that of the header, which the documentation names differently from the
+/// program.
 fn is_header(type_name: &str) -> bool {
     matches!(type_name, "session" | "session_header")
 }
 
-/// Returns the kind of a record that carries nothing.
+/// Returns the kind of a record without an embedded entry.
 fn kind(type_name: &str) -> Kind {
     match type_name {
-        // As the documentation calls it.
+        // This is the name in the documentation.
         "branch" => Kind::BranchSummary,
         name => Kind::of(name),
     }
@@ -148,7 +149,7 @@ pub(super) fn header(record: &[u8]) -> Option<Header> {
     if let Some(parent) = json::get(record, "parent_session").and_then(json::string) {
         header.parent_session = Some(parent.into_owned());
     }
-    // Both have been trees from their first version on.
+    // Both dialects have been trees since their first version.
     if header.version == 0 {
         header.version = VERSION;
     }
@@ -165,9 +166,9 @@ pub(super) fn encode_header(about: &About<'_>) -> Vec<u8> {
     header.done()
 }
 
-/// Returns the head of a line that starts with id, time, parent and type, as both agents write it.
+/// Returns the head of a line that begins with id, time, parent and type, as both agents write it.
 pub(super) fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
-    // An embedded entry decides what a record is, and stands at its end.
+    // An embedded entry decides the kind of a record, and is at its end.
     if memchr::memmem::find(line, b"\"treering\"").is_some() {
         return None;
     }
@@ -177,12 +178,14 @@ pub(super) fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
     let end = memchr::memchr(b',', window)?;
     let (time, rest) = rest.split_at(end);
     let is_plain = time.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
-    // JSON has no leading zeros and no bare points: what has them is for the thorough reader.
+    // JSON has no leading zeros and no bare points: numbers with them are left to the thorough
+    // reader.
     let is_json = is_plain && time.first().is_some_and(|digit| (b'1'..=b'9').contains(digit));
     if !is_json || json::skip_value(time, 0) != Some(time.len()) {
         return None;
     }
-    // A root has no parent to name. There are few, and a torn one must not look whole.
+    // A root has no `parent_id`. Roots are rare, and a torn record must not look like a complete
+    // root.
     let (parent, rest) = word(rest.strip_prefix(b",\"parent_id\":")?)?;
     let (type_name, rest) = word(rest.strip_prefix(b",\"type\":")?)?;
     let (role, rest) = match kind(type_name) {
@@ -210,8 +213,8 @@ pub(super) fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
     (usual && named).then_some((head, line.len() - rest.len()))
 }
 
-/// Returns the role of a message whose members begin here, and the rest: Tau writes it after
-/// everything that was said.
+/// Returns the role of a message whose members begin here, and the rest: Tau writes it after the
+/// contents.
 fn role_after_contents(message: &[u8]) -> Option<(&str, &[u8])> {
     let contents = message.strip_prefix(b"\"contents\":")?;
     let rest = contents.get(json::leap_value(contents, 0)?..)?;
@@ -221,7 +224,7 @@ fn role_after_contents(message: &[u8]) -> Option<(&str, &[u8])> {
     word(rest.strip_prefix(b",\"role\":")?)
 }
 
-/// Returns the plain text of the string literal that `bytes` start with, and what follows it.
+/// Returns the plain text of the string literal at the start of `bytes`, and the bytes after it.
 fn word(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let rest = bytes.strip_prefix(b"\"")?;
     let window = &rest[..rest.len().min(MAX_ID + 1)];
@@ -230,8 +233,8 @@ fn word(bytes: &[u8]) -> Option<(&str, &[u8])> {
     word.bytes().all(|byte| byte >= 0x20).then_some((word, &rest[end + 1..]))
 }
 
-/// Returns whether Tau wrote this message: it puts the role after the contents, Operator before them. A
-/// message that has not both is Tau's if it has something else that Operator never writes.
+/// Returns whether Tau wrote this message: it puts the role after the contents, Operator before
+/// them. A message without one of the two is Tau's if it has a member that Operator never writes.
 pub(crate) fn is_tau(message_record: &[u8]) -> bool {
     let Some(message) = json::get(message_record, "message").filter(|raw| raw.starts_with(b"{"))
     else {
@@ -256,8 +259,9 @@ pub(crate) fn is_tau(message_record: &[u8]) -> bool {
     }
 }
 
-/// Returns the members of a type that go by another name: treering's, then Operator's, in treering's order.
-/// `None` for types that Operator does not have: their members are treering's own.
+/// Returns the members of a type that have another name: treering's, then Operator's, in treering's
+/// order. Returns `None` for types that Operator does not have: their members have treering's
+/// names.
 fn renamed(type_name: &str) -> Option<&'static [(&'static str, &'static str)]> {
     Some(match type_name {
         "message" => &[("message", "message")],

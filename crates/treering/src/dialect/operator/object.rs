@@ -1,15 +1,15 @@
-//! Objects taken apart and put together, member by member, values as the bytes they are.
+//! Splits and builds objects, member by member, with values as raw bytes.
 
 use crate::json::{self, Members};
 use std::borrow::Cow;
 
-/// The members of an object. Known ones are taken out by name; the rest is carried
-/// over. `null` is the same as absent: both agents leave out what they hold as `None`.
+/// The members of an object. Known ones are taken out by name; the rest is copied. `null` equals a
+/// missing member: both agents leave out members that are `None`.
 pub(super) struct ObjectMembers<'a>(Vec<ObjectMember<'a>>);
 
 struct ObjectMember<'a> {
     name: Cow<'a, [u8]>,
-    /// Key and value as they stand.
+    /// The key and the value as raw bytes.
     whole: &'a [u8],
     value: &'a [u8],
 }
@@ -25,7 +25,7 @@ impl<'a> ObjectMembers<'a> {
         ObjectMembers(members.map(part).collect())
     }
 
-    /// Takes out a member; the last one where the key is repeated.
+    /// Removes and returns a member; the last one if the key is repeated.
     pub(super) fn take(&mut self, name: &str) -> Option<&'a [u8]> {
         let last = self.0.iter().rev().find(|part| *part.name == *name.as_bytes())?.value;
         self.0.retain(|part| *part.name != *name.as_bytes());
@@ -61,7 +61,7 @@ impl Object {
         self.raw(key, &json::quoted(value))
     }
 
-    /// Key and value as they stand elsewhere.
+    /// Writes the key and the value as raw bytes.
     pub(super) fn member(&mut self, whole: &[u8]) -> &mut Self {
         self.comma();
         self.0.extend_from_slice(whole);
@@ -76,7 +76,7 @@ impl Object {
         self
     }
 
-    /// Adds the members that were not taken, except those whose name means something else here.
+    /// Adds the members that were not taken, except those whose name has another meaning here.
     pub(super) fn rest(&mut self, parts: ObjectMembers<'_>, reserved: &[&str]) -> &mut Self {
         for part in parts.0 {
             let clashes = reserved.iter().any(|name| *name.as_bytes() == *part.name);
@@ -87,7 +87,7 @@ impl Object {
         self
     }
 
-    /// Returns the same, `null` included: for objects of which nothing is known.
+    /// Adds all members, including `null`, for objects of which nothing is known.
     pub(super) fn everything(&mut self, parts: ObjectMembers<'_>, reserved: &[&str]) -> &mut Self {
         for part in parts.0 {
             if !reserved.iter().any(|name| *name.as_bytes() == *part.name) {
@@ -108,7 +108,7 @@ impl Object {
         self.0
     }
 
-    /// As the fields of an entry: `,"key":value` each.
+    /// Returns the object as the fields of an entry: `,"key":value` each.
     pub(super) fn fields(mut self) -> Vec<u8> {
         if self.0.len() == 1 {
             return Vec::new();
@@ -133,7 +133,7 @@ pub(super) fn array<T: AsRef<[u8]>>(elements: &[T]) -> Vec<u8> {
     out
 }
 
-/// Returns the value without the blanks between its tokens.
+/// Returns the value without white space between its tokens.
 pub(super) fn compact(value: Vec<u8>) -> Vec<u8> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
     let mut out = Vec::with_capacity(value.len());

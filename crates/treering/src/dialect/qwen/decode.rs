@@ -1,4 +1,5 @@
-//! Records of Qwen Code in treering's shape, and the history that Qwen Code itself would send.
+//! Converts records of Qwen Code to treering's format, and builds the history that Qwen Code itself
+//! would send.
 
 use crate::dialect::Decoded;
 use crate::dialect::agent::{AgentContext, PathRecords};
@@ -14,8 +15,8 @@ use crate::json;
 /// The provider of models whose record names none.
 const PROVIDER: &[u8] = b"\"qwen\"";
 
-/// Returns a record as an entry. What has no place in treering's shape stays in the record, which every entry
-/// carries.
+/// Returns a record as an entry. Members that treering's format cannot hold stay in the record,
+/// which every entry has.
 pub(super) fn record(record: &[u8]) -> Decoded {
     let keys = ["type", "subtype", "timestamp", "message", "systemPayload"];
     let [kind, subtype, time, message, payload] = json::get_all(record, keys);
@@ -55,7 +56,7 @@ pub(super) fn record(record: &[u8]) -> Decoded {
     }
 }
 
-/// Returns a record that is no part of the conversation.
+/// Returns a record that is not part of the conversation.
 fn note(name: Option<&[u8]>, data: Option<&[u8]>) -> Decoded {
     let name = [b"qwen.", inside(name.filter(|name| name.starts_with(b"\"")))].concat();
     let entry = NewEntry::of_type("custom").raw("customType", &quote(&name));
@@ -80,13 +81,13 @@ fn assistant(record: &[u8], message: Option<&[u8]>, millis: Option<i64>) -> Vec<
     .message()
 }
 
-/// Returns the id of the call that a record says has failed.
+/// Returns the id of the call that failed according to a record.
 fn failed_call(record: &[u8]) -> Option<Vec<u8>> {
     let [call, status] = members(get(record, "toolCallResult")?, ["callId", "status"]);
     (status == Some(b"\"error\"")).then(|| quote(inside(call)))
 }
 
-/// Returns a compression: its first content is the summary if it is nothing but text, and all others are
+/// Returns a compression: its first content is the summary if it has only text, and all others are
 /// messages after it.
 fn compaction(payload: &[u8], millis: Option<i64>) -> Decoded {
     let [info, history] = members(payload, ["info", "compressedHistory"]);
@@ -143,7 +144,7 @@ pub(super) fn agent_context(path: &mut dyn PathRecords) -> Result<AgentContext> 
     Ok(AgentContext { messages: contents, settings: Vec::new() })
 }
 
-/// Returns a content with the parts of another after its own.
+/// Returns some content with the parts of another appended.
 fn joined(content: &[u8], other: &[u8]) -> Vec<u8> {
     let all = [parts(get(content, "parts")), parts(get(other, "parts"))].concat();
     Object::new()

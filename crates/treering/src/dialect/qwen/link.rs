@@ -1,10 +1,10 @@
-//! Flags the records of subagents, whose files are read after the session's own.
+//! Marks the records of subagents, whose files are read after the session's own.
 
 use crate::dialect::Linker;
 use crate::entry::head::{Head, Marks};
 use crate::tree::{Node, Row, Tree};
 
-/// Set for a record of a subagent.
+/// The bit of a record of a subagent.
 const SIDECHAIN: u8 = 1;
 
 /// Returns the marks of a record, from the literal of its member `isSidechain`.

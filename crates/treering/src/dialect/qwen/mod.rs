@@ -1,8 +1,9 @@
 //! Qwen Code: chats, read only.
 //!
-//! A record has a `uuid` and a `parentUuid`, like Claude Code's, and a content of Google's API (`message`).
-//! Rewinds are branches: what follows one names an older record as its parent. A compression stands in the
-//! chain as a system record that brings the whole history the model sees from then on.
+//! A record has a `uuid` and a `parentUuid`, like Claude Code's, and a content of Google's API
+//! (`message`). Rewinds are branches: the next record names an older record as its parent. A
+//! compression is a system record in the chain that has the whole history the model sees from then
+//! on.
 
 mod decode;
 mod link;
@@ -28,7 +29,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(crate) struct Qwen;
 
-/// The names of chats; a ledger of prompts beside them is none.
+/// The names of chats; the ledger of prompts beside them is excluded.
 const NAMES: SessionNames = SessionNames { except: &[".ledger.jsonl"], ..SessionNames::ANY };
 
 static FACTS: Facts = Facts {
@@ -38,7 +39,7 @@ static FACTS: Facts = Facts {
     own_types: &["user", "assistant", "tool_result", "system"],
     asides: &[&ASIDES],
     recognizes: Some(recognizes),
-    // `chats` and `chats/archive` of each project.
+    // The directories are `chats` and `chats/archive` of each project.
     places: &[
         AgentPlace::new(BaseDir::VariableOrHome("QWEN_HOME", "", ".qwen"), "projects", 3)
             .named(NAMES),
@@ -51,13 +52,14 @@ static FACTS: Facts = Facts {
     ..Facts::DEFAULT
 };
 
-/// The texts in user messages that the program puts there.
+/// The texts that the program puts into user messages.
 const ASIDES: [Aside; 2] = [
     ("<qwen:user-prompt-submit-context>", "</qwen:user-prompt-submit-context>"),
     ("<task-notification>", "</task-notification>"),
 ];
 
-/// Returns the files of a session's subagents: in a directory of the session below `subagents` of the project.
+/// Returns the files of a session's subagents, which are in a directory of the session below
+/// `subagents` of the project.
 fn subagent_files(path: &Path) -> Vec<PathBuf> {
     let chats = path.ancestors().skip(1).take(2).find(|dir| dir.ends_with("chats"));
     let (Some(project), Some(name)) = (chats.and_then(Path::parent), path.file_stem()) else {
@@ -65,7 +67,7 @@ fn subagent_files(path: &Path) -> Vec<PathBuf> {
     };
     let name = name.to_string_lossy();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    // Ids of sessions are; others would be written with `_` instead.
+    // Session ids have only such characters; others would be replaced by `_`.
     match name.bytes().all(is_plain) {
         true => jsonl_files(&project.join("subagents").join(&*name)),
         false => Vec::new(),
@@ -123,13 +125,13 @@ impl Codec for Qwen {
         class(kind, subtype, id, message)
     }
 
-    /// A user record of the program itself.
+    /// Returns whether the program itself wrote the user record.
     fn is_aside(&self, record: &[u8]) -> bool {
         let subtype = get(record, "subtype");
         matches!(subtype, Some(b"\"notification\"" | b"\"cron\"" | b"\"goal_runtime\""))
     }
 
-    /// Returns the first record that names the session and its project.
+    /// Returns the header, from the first record that names the session and its project.
     fn header(&self, record: &[u8]) -> Option<Header> {
         let [id, cwd, time] = members(record, ["sessionId", "cwd", "timestamp"]);
         let text = |literal: Option<&[u8]>| Some(json::string(literal?)?.into_owned());
@@ -167,7 +169,7 @@ fn class(
     }
     let has_message = message.is_some_and(|message| message.starts_with(b"{"));
     match (kind, subtype) {
-        // Spoken beside the conversation: the model never sees it.
+        // The message was spoken beside the conversation, and the model never sees it.
         (_, Some(b"\"realtime_message\"")) => Class::Entry(Kind::Custom, None),
         (Some(b"\"user\""), _) if has_message => Class::Entry(Kind::Message, Some(Role::User)),
         (Some(b"\"assistant\""), _) => Class::Entry(Kind::Message, Some(Role::Assistant)),
@@ -179,7 +181,7 @@ fn class(
         }
         (Some(b"\"system\""), Some(b"\"custom_title\"")) => Class::Entry(Kind::SessionInfo, None),
         (Some(b"\"system\""), Some(b"\"session_model\"")) => Class::Entry(Kind::ModelChange, None),
-        // The one kind of record that no other hangs on, and that is not the leaf.
+        // This is the only kind of record that has no children and is never the leaf.
         (Some(b"\"system\""), Some(subtype)) if subtype.starts_with(b"\"session_artifact_") => {
             Class::Side
         }
