@@ -1,9 +1,9 @@
-//! Models that answer in a conversation: the same clients that summarize.
+//! Models that answer in a conversation; the same clients also summarize.
 //!
-//! A request has tools or not. With tools it carries the context itself, with calls, results and thinking
-//! as blocks, in the shape of the provider. Without tools a provider would refuse such blocks, so the
-//! calls and results of the session are rendered as text. Turns of the same side are joined, because
-//! some servers demand that the sides take turns.
+//! A request has tools or not. With tools it contains the context itself, with calls, results and
+//! thinking as blocks, in the format of the provider. Without tools a provider would refuse such
+//! blocks, so the calls and results of the session are rendered as text. Consecutive turns of the
+//! same role are joined, because some servers require the roles to alternate.
 
 use crate::summarizer::{
     OnDelta, Summarizer, Summary, SummaryError, SummaryFuture, SummaryRequest,
@@ -18,7 +18,7 @@ use treering::provider::{Pairing, RequestOptions, Tool};
 use treering::usage::Usage;
 use treering::{Context, Role};
 
-/// The side that speaks.
+/// The speaker of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChatSide {
     /// The user, and the tools that answer for the user.
@@ -28,7 +28,7 @@ pub enum ChatSide {
 }
 
 impl ChatSide {
-    /// As both protocols name it.
+    /// Returns the role, as both protocols name it.
     pub(crate) fn role(self) -> &'static str {
         match self {
             ChatSide::User => "user",
@@ -41,7 +41,7 @@ impl ChatSide {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChatTurn {
-    /// The side that speaks.
+    /// The speaker of the turn.
     pub side: ChatSide,
     /// The text.
     pub text: String,
@@ -66,23 +66,23 @@ impl ChatTurn {
 /// The amount of thinking before an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThinkingLevel {
-    /// Hardly.
+    /// The model thinks very little.
     Minimal,
-    /// A little.
+    /// The model thinks a little.
     Low,
-    /// Some time.
+    /// The model thinks for some time.
     Medium,
-    /// Long.
+    /// The model thinks long.
     High,
-    /// As long as it takes.
+    /// The model thinks as long as it can.
     XHigh,
 }
 
 impl ThinkingLevel {
-    /// The levels as sessions name them, from not at all to the highest.
+    /// The names of the levels in sessions, from none to the highest.
     pub const LEVELS: [&'static str; 6] = ["off", "minimal", "low", "medium", "high", "xhigh"];
 
-    /// Returns the level that sessions call so; `None` for `off` and for unknown names.
+    /// Returns the level with this name in sessions; `None` for `off` and for unknown names.
     ///
     /// ```
     /// use treering_agent::ThinkingLevel;
@@ -102,7 +102,7 @@ impl ThinkingLevel {
     }
 }
 
-/// A conversation to go on with.
+/// A conversation for a model to answer.
 #[derive(Default)]
 #[non_exhaustive]
 pub struct ChatRequest {
@@ -112,15 +112,17 @@ pub struct ChatRequest {
     /// [`tools`](ChatRequest::tools).
     pub turns: Vec<ChatTurn>,
     /// The conversation so far, if there are tools. [`Context::to_anthropic`] and
-    /// [`Context::to_openai_chat`] make the provider's request of it.
+    /// [`Context::to_openai_chat`] build the provider's request from it.
     pub context: Option<Context>,
     /// The tools that the model may call.
     pub tools: Vec<Tool>,
-    /// The longest answer in tokens; `None` leaves it to the model's configuration.
+    /// The maximum length of the answer in tokens; `None` for the default of the model's
+    /// configuration.
     pub max_output_tokens: Option<u64>,
     /// The thinking level. Models without levels ignore it.
     pub thinking: Option<ThinkingLevel>,
-    /// Receives the text as it arrives, also that of an answer that fails later.
+    /// A function that receives the text as it arrives, including the text of an answer that fails
+    /// later.
     pub on_delta: Option<OnDelta>,
 }
 
@@ -143,7 +145,7 @@ impl ChatRequest {
         self
     }
 
-    /// Sets the longest answer in tokens.
+    /// Sets the maximum length of the answer in tokens.
     #[must_use]
     pub fn max_output_tokens(self, max_output_tokens: u64) -> Self {
         ChatRequest { max_output_tokens: Some(max_output_tokens), ..self }
@@ -155,7 +157,7 @@ impl ChatRequest {
         ChatRequest { thinking: Some(thinking), ..self }
     }
 
-    /// Sets what receives the text as it arrives.
+    /// Sets the function that receives the text as it arrives.
     #[must_use]
     pub fn on_delta(self, on_delta: OnDelta) -> Self {
         ChatRequest { on_delta: Some(on_delta), ..self }
@@ -164,7 +166,7 @@ impl ChatRequest {
 
 impl fmt::Debug for ChatRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Conversations are long and private: their sizes say enough.
+        // Conversations are long and private, so only their size is printed.
         f.debug_struct("ChatRequest").field("turns", &self.turns.len()).finish_non_exhaustive()
     }
 }
@@ -186,7 +188,7 @@ pub struct ChatAnswer {
     pub tool_calls: Vec<ToolCall>,
     /// The usage, if the server reported it.
     pub usage: Option<Usage>,
-    /// The model that wrote it, as the server names it.
+    /// The model that wrote the answer, as the server names it.
     pub model: String,
 }
 
@@ -210,11 +212,11 @@ impl ChatAnswer {
     }
 }
 
-/// An answer, still to come.
+/// The future of an answer.
 pub type ChatFuture<'a> =
     Pin<Box<dyn Future<Output = Result<ChatAnswer, SummaryError>> + Send + 'a>>;
 
-/// A model to talk to.
+/// A model that answers in a conversation.
 pub trait ChatModel: Send + Sync + fmt::Debug {
     /// Returns the provider that serves the model.
     fn provider(&self) -> &str;
@@ -227,11 +229,11 @@ pub trait ChatModel: Send + Sync + fmt::Debug {
         self.provider()
     }
 
-    /// Returns how many tokens it takes at once.
+    /// Returns the size of the context window in tokens.
     fn context_window(&self) -> u64;
 
-    /// Answers, or calls tools of the request. An answer that was cut for length is
-    /// [`SummaryError::Length`].
+    /// Answers the request, or calls tools of the request. An answer that was cut for length is an
+    /// error, [`SummaryError::Length`].
     fn answer<'a>(&'a self, request: ChatRequest, cancel: &'a CancellationToken) -> ChatFuture<'a>;
 }
 
@@ -264,7 +266,7 @@ impl<M: ChatModel> Summarizer for M {
 }
 
 impl ChatRequest {
-    /// Returns the conversation that a session's context amounts to.
+    /// Returns a request with the conversation in a session's context, without tools.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -299,8 +301,8 @@ impl ChatRequest {
         request
     }
 
-    /// Returns a request that offers tools. The context goes along as it is, so that the calls, results
-    /// and thinking in it reach the provider as blocks.
+    /// Returns a request that offers tools. It contains the context unchanged, so that calls,
+    /// results and thinking reach the provider as blocks.
     pub fn with_tools(context: Context, tools: Vec<Tool>) -> Self {
         let thinking = ThinkingLevel::of(&context.thinking_level);
         ChatRequest { thinking, context: Some(context), tools, ..ChatRequest::default() }

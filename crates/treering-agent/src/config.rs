@@ -28,13 +28,13 @@ use treering::compaction::ModelSettings;
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct CompactionConfig {
-    /// Whether to compact without being asked to.
+    /// Whether a session is compacted automatically when its context gets too large.
     pub enabled: Option<bool>,
     /// The part of the model's window that must stay free, in tokens.
     pub reserve_tokens: Option<u64>,
-    /// About how much of the newest context stays as it is.
+    /// The approximate size of the newest part of the context that stays unchanged, in tokens.
     pub keep_recent_tokens: Option<u64>,
-    /// The window of the model.
+    /// The context window of the model, in tokens.
     pub context_window: Option<u64>,
     /// Settings for single models, by `provider/model`.
     pub models: BTreeMap<String, ModelConfig>,
@@ -45,16 +45,16 @@ pub struct CompactionConfig {
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ModelConfig {
-    /// The part of its window that must stay free, in tokens.
+    /// The part of the model's window that must stay free, in tokens.
     pub reserve_tokens: Option<u64>,
-    /// About how much of the newest context stays as it is.
+    /// The approximate size of the newest part of the context that stays unchanged, in tokens.
     pub keep_recent_tokens: Option<u64>,
-    /// Its window.
+    /// The context window of the model, in tokens.
     pub context_window: Option<u64>,
 }
 
 impl CompactionConfig {
-    /// Returns the settings: the usual ones where the file says nothing.
+    /// Returns the settings, with defaults for everything that the file does not set.
     pub fn settings(&self) -> AgentSettings {
         let mut settings = AgentSettings::default();
         let compaction = &mut settings.compaction;

@@ -1,28 +1,29 @@
-//! The reason why an operation of an [`AgentSession`](crate::AgentSession) failed. Nothing was written then.
+//! Errors of operations of an [`AgentSession`](crate::AgentSession). A failed operation has written
+//! nothing.
 
 use crate::session::Operation;
 use crate::summarizer::SummaryError;
 use treering::EntryId;
 
-/// The error of an operation. The session is as it was.
+/// The error of an operation. The session is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {
-    /// Something else is going on that must end first.
+    /// Another operation is running and must end first.
     #[error("{wanted} has to wait: {running} is under way")]
     Busy {
-        /// The operation under way.
+        /// The operation that is running.
         running: Operation,
         /// The operation that was refused.
         wanted: Operation,
     },
-    /// The session itself refused, or there is no such entry.
+    /// An operation of the session itself failed, or there is no such entry.
     #[error(transparent)]
     Session(#[from] treering::Error),
-    /// There is no summary.
+    /// The summary could not be created.
     #[error(transparent)]
     Summary(#[from] SummaryError),
-    /// A fork before an entry needs a message of the user.
+    /// A fork before an entry requires a user message, and this entry is not one.
     #[error("entry {0} is not a user message: fork at it, not before it")]
     NotAUserMessage(EntryId),
     /// There is no user message to go back to.
@@ -31,13 +32,13 @@ pub enum AgentError {
     /// A handler named an entry to keep that is not on the branch.
     #[error("the first entry to keep, {0}, is not on the branch")]
     NotOnBranch(EntryId),
-    /// There is nothing to say to the model.
+    /// There is no message to send to the model.
     #[error("the prompt is empty")]
     NothingSaid,
     /// A command of the user could not be run.
     #[error("the command {0}")]
     Shell(String),
-    /// The work was handed to a thread that died.
+    /// The work was done on a thread that panicked.
     #[error("internal error: {0}")]
     Internal(String),
 }

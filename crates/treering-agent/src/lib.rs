@@ -1,12 +1,13 @@
-//! The agent runtime on top of [`treering`]: models that summarize, hooks that take part, and
-//! the events a user interface follows.
+//! The agent runtime on top of [`treering`]: models, hooks for extensions, and events for user
+//! interfaces.
 //!
-//! The library below is synchronous and knows no network; everything that waits is here, on tokio.
-//! Nothing in this crate prints. Only [`SummarizerConfig`] reads the environment, and only when
-//! asked to; commands that are run inherit it, and long outputs of theirs go to its temporary files.
+//! [`treering`] itself is synchronous and uses no network; all asynchronous work is in this crate,
+//! on tokio. Nothing in this crate prints. Only [`SummarizerConfig`] reads the environment, and
+//! only in the functions that say so; commands that are run inherit it, and their long outputs are
+//! stored in temporary files.
 //!
-//! - [`Summarizer`]: one conversation in, one summary out; Anthropic, OpenAI-compatible servers, an
-//!   external command, or none ([`Extractive`]).
+//! - [`Summarizer`]: turns a conversation into a summary, with Anthropic, an OpenAI-compatible
+//!   server, an external command, or no model ([`Extractive`]).
 //! - [`Hooks`]: handlers that see, change or stop what a session is about to do, and the [`Event`]s
 //!   that observers receive.
 //! - [`AgentSession`]: a session as an agent uses it: navigating, compacting, merging, and turns with a
@@ -22,8 +23,9 @@ mod session;
 mod summarizer;
 mod tool;
 
-/// The future of an operation of this crate, boxed in a function without type parameters. The body of an `async fn` is
-/// compiled in every crate that awaits it; this one is compiled here, once.
+/// The future of an operation of this crate, boxed in a function without type parameters. The body
+/// of an `async fn` would be compiled in every crate that awaits it; this one is compiled only
+/// here.
 pub(crate) type OwnFuture<'a, T> =
     std::pin::Pin<Box<dyn std::future::Future<Output = T> + Send + 'a>>;
 

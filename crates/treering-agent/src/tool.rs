@@ -8,14 +8,14 @@ use tokio_util::sync::CancellationToken;
 /// The error of a tool. Its text becomes the result that the model sees.
 pub type ToolError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The work of a tool.
+/// The future of a tool.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
 
 /// A tool call of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// The id that the result names.
+    /// The id that the result refers to.
     pub id: String,
     /// The tool's name.
     pub name: String,
@@ -102,7 +102,7 @@ impl ToolOutput {
 /// assert_eq!(Echo.name(), "echo");
 /// ```
 pub trait AgentTool: Send + Sync {
-    /// Returns the name that the model calls it by.
+    /// Returns the name by which the model calls the tool.
     fn name(&self) -> &str;
 
     /// Returns the description for the model.
@@ -111,8 +111,8 @@ pub trait AgentTool: Send + Sync {
     /// Returns a JSON Schema of the arguments.
     fn parameters(&self) -> &str;
 
-    /// Returns whether calls of this tool may run at the same time as other such calls of the same
-    /// answer. The results are recorded in the order of the calls either way.
+    /// Returns whether calls of this tool may run concurrently with other such calls of the same
+    /// answer. The results are recorded in the order of the calls in any case.
     fn is_parallel(&self) -> bool {
         false
     }
@@ -170,7 +170,7 @@ impl FnTool {
         }
     }
 
-    /// Allows calls of this tool to run at the same time as other such calls.
+    /// Allows calls of this tool to run concurrently with other such calls.
     #[must_use]
     pub fn parallel(mut self) -> Self {
         self.is_parallel = true;

@@ -1,11 +1,12 @@
 //! Hooks, through which extensions take part in the operations of a session.
 //!
-//! [`Hooks`] is what an extension implements, any part of it; `HookRunner` is what a session calls.
-//! Questions (`session_before_…`, `session_compacting`) are asked before anything has changed and may
-//! be answered; facts (all others) have happened. Handlers are called in the order of registration,
-//! one after the other. The first that cancels ends the question at once; otherwise the last answer
-//! counts, whole, not merged with earlier ones. A handler that fails or panics is reported as
-//! [`Event::HookFailed`] and counts as not having answered.
+//! An extension implements [`Hooks`] or a part of it; a session calls them through `HookRunner`.
+//! Questions (`session_before_…`, `session_compacting`) are asked before anything has changed, and
+//! handlers may answer them; all other events report what has happened. Handlers are called in the
+//! order of registration, one after the other. The first handler that cancels ends the question at
+//! once; otherwise the last answer counts, and is not merged with earlier ones. A handler that
+//! fails or panics is reported as [`Event::HookFailed`] and counts as a handler that did not
+//! answer.
 //!
 //! Every event is also broadcast, before the handlers are called, to all
 //! [subscribers](crate::AgentSession::subscribe): user interfaces observe, they do not take part.
@@ -27,21 +28,22 @@ use tokio_util::sync::CancellationToken;
 /// The error of a handler. It is reported and otherwise ignored.
 pub type HookError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A handler's work.
+/// The future of a handler.
 pub type HookFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, HookError>> + Send + 'a>>;
 
 /// A handler's answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision<T> {
-    /// Nothing to say.
+    /// The handler does not answer.
     Pass,
-    /// It must not happen. No further handler is asked.
+    /// The operation must not happen. No further handler is asked.
     Cancel,
-    /// It may happen, like this.
+    /// The operation may happen, with these changes.
     Use(T),
 }
 
-/// Handlers for what a session does; each does nothing unless implemented.
+/// The handlers of an extension for the operations of a session. Each handler does nothing unless
+/// implemented.
 ///
 /// `abort` is canceled when the user aborts the operation. The future of a handler that does not watch it is dropped.
 ///
@@ -61,12 +63,12 @@ pub enum Decision<T> {
 /// }
 /// ```
 pub trait Hooks: Send + Sync {
-    /// A session was created or opened.
+    /// Runs after a session was created or opened.
     fn session_start<'a>(&'a self, _event: &'a Start) -> HookFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    /// Another session is about to take this one's place.
+    /// Runs before another session replaces this one.
     fn session_before_switch<'a>(
         &'a self,
         _event: &'a BeforeSwitch,
@@ -75,12 +77,12 @@ pub trait Hooks: Send + Sync {
         Box::pin(async { Ok(Decision::Pass) })
     }
 
-    /// Another session has taken its place.
+    /// Runs after another session has replaced this one.
     fn session_switch<'a>(&'a self, _event: &'a Switch) -> HookFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    /// The session is about to be forked (also known as `session_before_branch`).
+    /// Runs before the session is forked (also known as `session_before_branch`).
     fn session_before_fork<'a>(
         &'a self,
         _event: &'a BeforeFork,
@@ -89,12 +91,12 @@ pub trait Hooks: Send + Sync {
         Box::pin(async { Ok(Decision::Pass) })
     }
 
-    /// It has been forked (also known as `session_branch`).
+    /// Runs after the session was forked (also known as `session_branch`).
     fn session_fork<'a>(&'a self, _event: &'a Fork) -> HookFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    /// The leaf is about to move.
+    /// Runs before the leaf moves.
     fn session_before_tree<'a>(
         &'a self,
         _event: &'a BeforeTree,
@@ -103,12 +105,12 @@ pub trait Hooks: Send + Sync {
         Box::pin(async { Ok(Decision::Pass) })
     }
 
-    /// The leaf has moved.
+    /// Runs after the leaf has moved.
     fn session_tree<'a>(&'a self, _event: &'a TreeMove) -> HookFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    /// The session is about to be compacted.
+    /// Runs before the session is compacted.
     fn session_before_compact<'a>(
         &'a self,
         _event: &'a BeforeCompact,
@@ -117,7 +119,7 @@ pub trait Hooks: Send + Sync {
         Box::pin(async { Ok(Decision::Pass) })
     }
 
-    /// The summarizer is about to be asked: the last chance to change what it is asked.
+    /// Runs before the summarizer is asked. This is the last chance to change the request.
     fn session_compacting<'a>(
         &'a self,
         _event: &'a Compacting,
@@ -126,22 +128,22 @@ pub trait Hooks: Send + Sync {
         Box::pin(async { Ok(Decision::Pass) })
     }
 
-    /// The session has been compacted.
+    /// Runs after the session was compacted.
     fn session_compact<'a>(&'a self, _event: &'a Compact) -> HookFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    /// It could not be compacted, and nothing was written.
+    /// Runs after a compaction failed. Nothing was written.
     fn session_compact_failed<'a>(&'a self, _event: &'a CompactFailed) -> HookFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    /// The session's name has changed.
+    /// Runs after the session's name has changed.
     fn session_info_changed<'a>(&'a self, _event: &'a InfoChanged) -> HookFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    /// The session is about to be closed.
+    /// Runs before the session is closed.
     fn session_shutdown<'a>(&'a self, _event: &'a Shutdown) -> HookFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }

@@ -1,4 +1,4 @@
-//! The payloads of events, and the answers that handlers may give.
+//! The payloads of events, and the answers of handlers.
 
 use crate::session::TurnEnd;
 use crate::summarizer::{RetryNotice, SummaryError};
@@ -8,17 +8,17 @@ use std::time::Duration;
 use treering::compaction::Prepared;
 use treering::{Entry, EntryId, Session, SessionId};
 
-/// The reason for which a session started.
+/// The reason why a session started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StartReason {
-    /// The agent started with it.
+    /// The agent started with this session.
     Startup,
-    /// It is new.
+    /// The session is new.
     New,
-    /// It was opened again.
+    /// The session was opened again.
     Resume,
-    /// It is a fork of another.
+    /// The session is a fork of another.
     Fork,
 }
 
@@ -26,52 +26,52 @@ pub enum StartReason {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Start {
-    /// The reason.
+    /// The reason why the session started.
     pub reason: StartReason,
     /// The id of the session.
     pub session: SessionId,
-    /// Its file; `None` in memory.
+    /// The file of the session; `None` in memory.
     pub file: Option<PathBuf>,
 }
 
-/// The reason for which one session replaces another.
+/// The reason why one session replaces another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SwitchReason {
-    /// For a new one.
+    /// The other session is new.
     New,
-    /// For one that existed.
+    /// The other session existed before.
     Resume,
 }
 
-/// Another session is about to take this one's place.
+/// Another session is about to replace this one.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct BeforeSwitch {
-    /// The reason.
+    /// The reason for the switch.
     pub reason: SwitchReason,
-    /// The other's file, if it has one already.
+    /// The file of the other session, if it already has one.
     pub target: Option<PathBuf>,
 }
 
-/// Another session has taken its place.
+/// Another session has replaced this one.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Switch {
-    /// The reason.
+    /// The reason for the switch.
     pub reason: SwitchReason,
-    /// The file of the session that was left.
+    /// The file of the session that was replaced.
     pub previous: Option<PathBuf>,
-    /// The session that is active now.
+    /// The id of the session that is active now.
     pub session: SessionId,
 }
 
-/// The end of a fork.
+/// The position at which a fork ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForkPosition {
-    /// Before the entry, a user message, whose text goes back to the editor.
+    /// The fork ends before the entry, a user message, whose text goes back to the editor.
     Before,
-    /// The entry is part of the fork.
+    /// The fork includes the entry.
     At,
 }
 
@@ -79,11 +79,11 @@ pub enum ForkPosition {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct BeforeFork {
-    /// The entry.
+    /// The entry at which the session is forked.
     pub entry: EntryId,
-    /// On which side of it.
+    /// Whether the fork includes the entry.
     pub position: ForkPosition,
-    /// Whether no new file is made: the fork of a session in memory takes its place.
+    /// Whether no new file is created, because the fork of a session in memory replaces it.
     pub in_place: bool,
 }
 
@@ -93,9 +93,9 @@ pub struct BeforeFork {
 pub struct Fork {
     /// The file of the session that was forked.
     pub previous: Option<PathBuf>,
-    /// The fork.
+    /// The id of the fork.
     pub session: SessionId,
-    /// Whether no new file was made: the fork of a session in memory has taken its place.
+    /// Whether no new file was created, because the fork of a session in memory has replaced it.
     pub in_place: bool,
 }
 
@@ -103,34 +103,34 @@ pub struct Fork {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct BeforeTree {
-    /// The session, to read from.
+    /// The session, for reading.
     pub session: Arc<Session>,
     /// The entry to move to.
     pub target: EntryId,
-    /// The leaf now; `None` before the first entry.
+    /// The current leaf; `None` before the first entry.
     pub old_leaf: Option<EntryId>,
-    /// The deepest entry above both.
+    /// The deepest entry that both branches have.
     pub common_ancestor: Option<EntryId>,
-    /// The ids of the abandoned entries, oldest first. Ids only, because it can be most of a large
-    /// file.
+    /// The ids of the abandoned entries, oldest first. The entries themselves are not included,
+    /// because they may be most of a large file.
     pub entries_to_summarize: Vec<EntryId>,
     /// Whether the user asked for a summary.
     pub user_wants_summary: bool,
     /// The user's instructions for the summary.
     pub custom_instructions: Option<String>,
-    /// Whether these replace the usual instructions instead of following them.
+    /// Whether the user's instructions replace the usual ones instead of following them.
     pub replace_instructions: bool,
     /// The label to set.
     pub label: Option<String>,
 }
 
-/// A summary a handler supplies.
+/// A summary that a handler supplies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SuppliedSummary {
     /// The text.
     pub text: String,
-    /// JSON to keep with it.
+    /// JSON details that are stored with the summary.
     pub details: Option<Vec<u8>>,
 }
 
@@ -140,22 +140,22 @@ impl SuppliedSummary {
         SuppliedSummary { text: text.into(), details: None }
     }
 
-    /// Sets JSON to keep with the summary.
+    /// Sets the JSON details that are stored with the summary.
     #[must_use]
     pub fn details(self, details: impl Into<Vec<u8>>) -> Self {
         SuppliedSummary { details: Some(details.into()), ..self }
     }
 }
 
-/// Changes to the move of the leaf. A field that is `None` stays as it was.
+/// Changes that a handler makes to a move of the leaf. A field that is `None` changes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TreeOverride {
-    /// The summary; used only if the user wanted one.
+    /// The summary, which is used only if the user asked for one.
     pub summary: Option<SuppliedSummary>,
-    /// Other instructions.
+    /// Other instructions for the summary.
     pub custom_instructions: Option<String>,
-    /// Whether they replace the usual ones.
+    /// Whether the instructions replace the usual ones.
     pub replace_instructions: Option<bool>,
     /// Another label.
     pub label: Option<String>,
@@ -200,9 +200,9 @@ pub struct TreeMove {
     pub new_leaf: Option<EntryId>,
     /// The leaf before the move.
     pub old_leaf: Option<EntryId>,
-    /// The summary of the branch that was left.
+    /// The summary of the abandoned branch.
     pub summary_entry: Option<Entry>,
-    /// Whether a handler supplied it.
+    /// Whether a handler supplied the summary.
     pub from_extension: bool,
 }
 
@@ -210,12 +210,12 @@ pub struct TreeMove {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CompactReason {
-    /// The user asked.
+    /// The user asked for the compaction.
     #[default]
     Manual,
     /// The context has grown past the threshold.
     Threshold,
-    /// The provider refused the context as too long.
+    /// The provider refused the context because it is too long.
     Overflow,
 }
 
@@ -223,33 +223,33 @@ pub enum CompactReason {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct BeforeCompact {
-    /// The session, to read from.
+    /// The session, for reading.
     pub session: Arc<Session>,
-    /// The reason.
+    /// The reason for the compaction.
     pub reason: CompactReason,
-    /// The plan: what would be summarized, and what kept.
+    /// The plan: the messages to summarize, and those to keep.
     pub prepared: Arc<Prepared>,
     /// The user's focus for the summary.
     pub custom_instructions: Option<String>,
 }
 
-/// The compaction a handler supplies.
+/// A compaction that a handler supplies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactOverride {
     /// The summary.
     pub summary: SuppliedSummary,
-    /// Another first entry to keep.
+    /// The first entry to keep; `None` for the planned one.
     pub first_kept: Option<EntryId>,
 }
 
 impl CompactOverride {
-    /// Creates a compaction that keeps what was planned.
+    /// Creates a compaction that keeps the planned entries.
     pub fn new(summary: SuppliedSummary) -> Self {
         CompactOverride { summary, first_kept: None }
     }
 
-    /// Sets another first entry to keep.
+    /// Sets the first entry to keep.
     #[must_use]
     pub fn first_kept(self, first_kept: EntryId) -> Self {
         CompactOverride { first_kept: Some(first_kept), ..self }
@@ -260,9 +260,9 @@ impl CompactOverride {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Compacting {
-    /// The reason.
+    /// The reason for the compaction.
     pub reason: CompactReason,
-    /// The request that the summarizer will get.
+    /// The messages that the summarizer will get.
     pub prepared: Arc<Prepared>,
 }
 
@@ -270,9 +270,9 @@ pub struct Compacting {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactingOverride {
-    /// Instructions in place of the usual ones.
+    /// Instructions that replace the usual ones.
     pub prompt: Option<String>,
-    /// Further texts it should know of.
+    /// Additional texts for the summarizer.
     pub context: Vec<String>,
 }
 
@@ -282,13 +282,13 @@ impl CompactingOverride {
         CompactingOverride::default()
     }
 
-    /// Sets instructions in place of the usual ones.
+    /// Sets instructions that replace the usual ones.
     #[must_use]
     pub fn prompt(self, prompt: impl Into<String>) -> Self {
         CompactingOverride { prompt: Some(prompt.into()), ..self }
     }
 
-    /// Adds a text that the summarizer should know of.
+    /// Adds a text for the summarizer.
     #[must_use]
     pub fn with_context(mut self, text: impl Into<String>) -> Self {
         self.context.push(text.into());
@@ -300,15 +300,15 @@ impl CompactingOverride {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Compact {
-    /// The reason.
+    /// The reason for the compaction.
     pub reason: CompactReason,
-    /// The compaction.
+    /// The entry of the compaction.
     pub entry: Entry,
-    /// Whether a handler supplied it.
+    /// Whether a handler supplied the summary.
     pub from_extension: bool,
 }
 
-/// The session could not be compacted, and nothing was written.
+/// A compaction failed, and nothing was written.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CompactFailed {
@@ -316,7 +316,7 @@ pub struct CompactFailed {
     pub reason: CompactReason,
     /// The error message.
     pub error: String,
-    /// Whether the user, or a handler, stopped it.
+    /// Whether the user, or a handler, stopped the compaction.
     pub aborted: bool,
 }
 
@@ -324,7 +324,7 @@ pub struct CompactFailed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InfoChanged {
-    /// The name; `None` if it was taken away.
+    /// The new name; `None` if the name was removed.
     pub name: Option<String>,
 }
 
@@ -336,7 +336,7 @@ pub struct Shutdown {
     pub session: SessionId,
 }
 
-/// A turn has begun: the user's message is recorded.
+/// A turn has begun, and the user's message is recorded.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TurnStarted {
@@ -350,11 +350,11 @@ pub struct TurnStarted {
 pub struct AnswerRecorded {
     /// The entry of the answer.
     pub entry: EntryId,
-    /// The end of the answer; [`TurnEnd::Complete`] also if it calls tools.
+    /// The way in which the answer ended; [`TurnEnd::Complete`] also if it calls tools.
     pub end: TurnEnd,
 }
 
-/// The leaf was moved back before a failed answer, and the model is asked again after a pause.
+/// The leaf was moved back before a failed answer, and the model will be asked again after a pause.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct AnswerRewound {
@@ -362,7 +362,7 @@ pub struct AnswerRewound {
     pub failed: EntryId,
     /// The number of the attempt that follows; the first attempt is number 1.
     pub attempt: u32,
-    /// The number of the last attempt that would be made.
+    /// The number of the last possible attempt.
     pub attempts: u32,
     /// The error of the failed answer.
     pub reason: SummaryError,
@@ -402,11 +402,11 @@ pub struct ToolFinished {
 pub struct TurnFinished {
     /// The entry of the last answer.
     pub answer: EntryId,
-    /// The end of the turn.
+    /// The way in which the turn ended.
     pub end: TurnEnd,
 }
 
-/// Text that a model streams, for observers.
+/// Text that a model streams, for subscribers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamDelta {
@@ -414,15 +414,15 @@ pub enum StreamDelta {
     AnswerText(Arc<str>),
     /// More of the model's thinking before or within an answer.
     AnswerThinking(Arc<str>),
-    /// The answer is requested again: its text and thinking so far are void.
+    /// The answer is requested again: its text and thinking so far must be discarded.
     AnswerRestarted,
     /// More text of a summary.
     SummaryText(Arc<str>),
-    /// The summary is requested again: its text so far is void.
+    /// The summary is requested again: its text so far must be discarded.
     SummaryRestarted,
 }
 
-/// An event for observers.
+/// An event for subscribers.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "each is the payload or the hook of the same name")]
@@ -446,23 +446,23 @@ pub enum Event {
     ToolStart(Arc<ToolStarted>),
     ToolEnd(Arc<ToolFinished>),
     TurnEnd(Arc<TurnFinished>),
-    /// A model is asked again, for an answer or a summary, after a pause that begins now.
+    /// A model is asked again for an answer or a summary, after a pause that begins now.
     AutoRetry(Arc<RetryNotice>),
-    /// A handler failed, and was passed over.
+    /// A handler failed, and its answer is ignored.
     HookFailed {
-        /// The name it was registered with.
+        /// The name that the handler was registered with.
         hook: Arc<str>,
-        /// The event it was handling.
+        /// The event that the handler was called for.
         event: &'static str,
         /// The error message.
         error: String,
-        /// Whether it panicked.
+        /// Whether the handler panicked.
         panicked: bool,
     },
 }
 
 impl Event {
-    /// Returns the event's name, as extensions know it.
+    /// Returns the event's name for extensions.
     pub fn name(&self) -> &'static str {
         match self {
             Event::SessionStart(_) => "session_start",

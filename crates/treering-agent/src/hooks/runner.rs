@@ -1,4 +1,4 @@
-//! Calls the handlers: their order, cancellation, and the containment of their failures.
+//! Calls handlers in order, handles cancellation, and contains their failures.
 
 use super::payload::*;
 use super::{Decision, HookError, HookFuture, Hooks};
@@ -21,10 +21,10 @@ const DELTA_BACKLOG: usize = 4096;
 /// Handlers with their names, in the order of registration.
 type Handlers = [(Arc<str>, Arc<dyn Hooks>)];
 
-/// The answer of the handlers to a question.
+/// The result of asking the handlers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HookOutcome<T> {
-    /// Go ahead; with the last answer, if there was one.
+    /// The operation may proceed, with the last answer if there was one.
     Proceed(Option<T>),
     /// A handler canceled the operation.
     Canceled {
@@ -73,7 +73,7 @@ impl AnswerStream {
             Delta::Thinking(text) => StreamDelta::AnswerThinking(text.into()),
             Delta::Restart => StreamDelta::AnswerRestarted,
             Delta::Retry(notice) => {
-                // An error means that there is no subscriber.
+                // An error means that there are no subscribers.
                 let _ = self.events.send(Event::AutoRetry(Arc::new(notice.clone())));
                 return;
             }
@@ -127,24 +127,24 @@ impl HookRunner {
         Arc::clone(&self.handlers.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns a receiver of all events from now on. Streamed text is not among them: see
-    /// [`subscribe_deltas`](HookRunner::subscribe_deltas). A subscriber that falls far behind is told
-    /// how many events it missed; it never blocks the session.
+    /// Returns a receiver of all events from now on, without streamed text: see
+    /// [`subscribe_deltas`](HookRunner::subscribe_deltas). A subscriber that falls far behind
+    /// learns how many events it missed; it never blocks the session.
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Event> {
         self.events.subscribe()
     }
 
-    /// Returns a receiver of all text that models stream from now on. It is a channel of its own, so
-    /// that a slow reader of text never misses an event.
+    /// Returns a receiver of all text that models stream from now on. Text has a separate channel,
+    /// so that a slow reader of text never misses an event.
     pub(crate) fn subscribe_deltas(&self) -> broadcast::Receiver<StreamDelta> {
         self.deltas.subscribe()
     }
 
-    /// Broadcasts a summary as it arrives.
+    /// Returns a function that broadcasts a summary as it arrives.
     pub(crate) fn summary_deltas(&self) -> OnDelta {
         let (events, deltas) = (self.events.clone(), self.deltas.clone());
         Box::new(move |delta| {
-            // An error means that there is no subscriber.
+            // An error means that there are no subscribers.
             let _ = match delta {
                 Delta::Text(text) => {
                     deltas.send(StreamDelta::SummaryText(text.into())).map(drop).ok()
@@ -164,7 +164,7 @@ impl HookRunner {
     }
 
     questions! {
-        /// Asks whether another session may take this one's place.
+        /// Asks whether another session may replace this one.
         session_before_switch: SessionBeforeSwitch(BeforeSwitch) -> ();
         /// Asks whether the session may be forked.
         session_before_fork: SessionBeforeFork(BeforeFork) -> ();
@@ -172,26 +172,26 @@ impl HookRunner {
         session_before_tree: SessionBeforeTree(BeforeTree) -> TreeOverride;
         /// Asks whether and how the session may be compacted.
         session_before_compact: SessionBeforeCompact(BeforeCompact) -> CompactOverride;
-        /// Asks what the summarizer should be asked.
+        /// Asks for changes to the request to the summarizer.
         session_compacting: SessionCompacting(Compacting) -> CompactingOverride;
     }
 
     facts! {
-        /// Tells that a session was created or opened.
+        /// Reports that a session was created or opened.
         session_start: SessionStart(Start);
-        /// Tells that another session has taken its place.
+        /// Reports that another session has replaced this one.
         session_switch: SessionSwitch(Switch);
-        /// Tells that it has been forked.
+        /// Reports that the session was forked.
         session_fork: SessionFork(Fork);
-        /// Tells that the leaf has moved.
+        /// Reports that the leaf has moved.
         session_tree: SessionTree(TreeMove);
-        /// Tells that the session has been compacted.
+        /// Reports that the session was compacted.
         session_compact: SessionCompact(Compact);
-        /// Tells that it could not be compacted.
+        /// Reports that a compaction failed.
         session_compact_failed: SessionCompactFailed(CompactFailed);
-        /// Tells that its name has changed.
+        /// Reports that the session's name has changed.
         session_info_changed: SessionInfoChanged(InfoChanged);
-        /// Tells that it is about to be closed.
+        /// Reports that the session is about to be closed.
         session_shutdown: SessionShutdown(Shutdown);
     }
 
@@ -233,16 +233,16 @@ impl HookRunner {
                 Err(failure) => self.report(hook, name, failure),
             }
         }
-        // A handler that did not answer, or answered with nothing, leaves the question as it was.
+        // If no handler answered, the operation is not changed.
         if abort.is_cancelled() { HookOutcome::Aborted } else { HookOutcome::Proceed(answer) }
     }
 
     pub(crate) fn publish(&self, event: Event) {
-        // An error means that there is no subscriber.
+        // An error means that there are no subscribers.
         let _ = self.events.send(event);
     }
 
-    /// Reports an action that handlers asked for and that failed.
+    /// Reports that an action that a handler requested has failed.
     pub(crate) fn action_failed(&self, event: &'static str, error: &dyn fmt::Display) {
         let (hook, error) = ("actions".into(), error.to_string());
         self.publish(Event::HookFailed { hook, event, error, panicked: false });
@@ -262,8 +262,7 @@ enum HandlerError {
     Panic(String),
 }
 
-/// Runs a handler so that its panics end here, whether it panics when called, when polled, or when
-/// what is left of it is dropped.
+/// Runs a handler and catches its panics, in the call, in a poll, and when its future is dropped.
 async fn contained<'a, T>(call: impl FnOnce() -> HookFuture<'a, T>) -> Result<T, HandlerError> {
     let mut future = catch_unwind(AssertUnwindSafe(call)).map_err(panicked)?;
     let polled = std::future::poll_fn(|context| {

@@ -1,8 +1,8 @@
-//! Actions that handlers ask for.
+//! Actions that handlers request.
 //!
-//! A handler runs inside an operation, and one operation runs at a time: a handler that started
-//! another one and waited for it would wait for itself. So it asks, and goes on; the session acts when
-//! the operation that called the handler has ended.
+//! A handler runs inside an operation, and only one operation runs at a time: a handler that
+//! started another one and waited for it would wait for itself. So a handler only requests an
+//! action; the session carries it out when the operation that called the handler has ended.
 
 use super::{AgentSession, NavigateOptions};
 use crate::OwnFuture;
@@ -10,11 +10,13 @@ use crate::error::AgentError;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The largest number of actions that follow one operation. Handlers that answer each action with
-/// another one must not block the session forever; the remaining actions follow the next operation.
+/// The maximum number of actions that follow one operation, so that handlers that respond to each
+/// action with another one cannot block the session forever. The remaining actions follow the next
+/// operation.
 const AT_ONCE: usize = 16;
 
-/// A handle for handlers, to move the session that they are called by. Clones share one queue.
+/// A handle with which handlers request actions of the session that calls them. Clones share one
+/// queue.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -47,7 +49,7 @@ const AT_ONCE: usize = 16;
 #[derive(Debug, Clone, Default)]
 pub struct SessionActions(Arc<Mutex<VecDeque<Action>>>);
 
-/// An action that was asked for.
+/// A requested action.
 #[derive(Debug)]
 struct Action {
     entry: String,
@@ -55,7 +57,7 @@ struct Action {
 }
 
 impl SessionActions {
-    /// Asks for a navigation to an entry of the same file, as [`AgentSession::navigate`] does it.
+    /// Requests a navigation to an entry of the same file, as by [`AgentSession::navigate`].
     ///
     /// Returns at once. The leaf moves when the operation that called the handler has ended, and
     /// handlers are called as for every navigation. A navigation that fails is reported as
@@ -74,19 +76,21 @@ impl SessionActions {
 }
 
 impl AgentSession {
-    /// Returns the handle with which handlers ask for actions.
+    /// Returns the handle with which handlers request actions.
     pub fn actions(&self) -> SessionActions {
         self.actions.clone()
     }
 
-    /// Does what handlers have asked for. To be called when an operation has ended.
+    /// Carries out the actions that handlers have requested. Must be called when an operation has
+    /// ended.
     pub(super) fn act(&self) -> OwnFuture<'_, ()> {
         Box::pin(async move {
             for _ in 0..AT_ONCE {
                 let Some(action) = self.actions.next() else { return };
                 match self.navigate_only(&action.entry, action.options.clone()).await {
                     Ok(_) => {}
-                    // The operation that was faster acts at its end.
+                    // Another operation has started meanwhile, and carries out the actions at its
+                    // end.
                     Err(AgentError::Busy { .. }) => return self.actions.queue().push_front(action),
                     Err(error) => self.hooks.action_failed("navigate", &error),
                 }

@@ -1,9 +1,9 @@
-//! Asking the summarizer: one text in, one summary out, however long the text is.
+//! Requests summaries of conversations of any length.
 //!
-//! A conversation that does not fit into the summarizer's window is folded: the first part is
+//! A conversation that does not fit into the summarizer's window is split: the first part is
 //! summarized, then each further part together with the summary so far. Estimates can be wrong (a
-//! token is not four characters in every language): if the server says that the input is too long,
-//! the parts are made smaller.
+//! token is not four characters in every language): if the server reports that the input is too
+//! long, the parts are made smaller.
 
 use super::AgentSession;
 use crate::hooks::HookRunner;
@@ -13,19 +13,19 @@ use treering::compaction::{SUMMARIZER_ROLE, branch_request, conversation_text};
 use treering::context::ContextMessage;
 use treering::usage::Usage;
 
-/// Makes the request from a text and the summary of what came before it.
+/// Builds the request from a text and the summary of the text before it.
 pub(super) type MakeRequest<'a> = &'a (dyn Fn(&str, Option<&str>) -> String + Send + Sync);
 
 /// The conversation to summarize.
 pub(super) struct Question<'a> {
     pub(super) messages: &'a [ContextMessage],
     pub(super) previous: Option<&'a str>,
-    /// The user's instructions, for summarizers that read data.
+    /// The user's instructions, for summarizers that work on the messages.
     pub(super) focus: Option<&'a str>,
     pub(super) request: MakeRequest<'a>,
 }
 
-/// A summary, and what all requests for it cost together.
+/// A summary, and the usage of all requests for it.
 #[derive(Debug, Default)]
 pub(super) struct SummaryAnswer {
     pub(super) text: String,
@@ -33,8 +33,8 @@ pub(super) struct SummaryAnswer {
 }
 
 impl AgentSession {
-    /// Returns the summary of a branch that is left, or brought here. With `alone` the user's
-    /// instructions stand in place of the usual ones.
+    /// Returns the summary of a branch that is abandoned or merged. With `alone` the user's
+    /// instructions replace the usual ones.
     pub(super) async fn ask_about_branch(
         &self,
         cancel: &CancellationToken,
@@ -64,10 +64,10 @@ impl AgentSession {
     }
 }
 
-/// The smallest window that makes sense, in tokens.
+/// The smallest useful window, in tokens.
 const SMALLEST: u64 = 512;
 
-/// The number of times that parts are halved before the error is taken for another one.
+/// The number of times that parts are halved before the error is treated as final.
 const HALVINGS: u32 = 4;
 
 pub(super) struct Asker<'a> {
@@ -76,7 +76,7 @@ pub(super) struct Asker<'a> {
     pub(super) cancel: &'a CancellationToken,
     /// The part of the window that must stay free for the answer, in tokens.
     pub(super) reserve: u64,
-    /// Whether the text is shown as it arrives.
+    /// Whether the text is broadcast as it arrives.
     pub(super) streams: bool,
 }
 
@@ -84,7 +84,7 @@ impl Asker<'_> {
     pub(super) async fn ask(&self, question: &Question<'_>) -> Result<SummaryAnswer, SummaryError> {
         let all = tokens(&conversation_text(question.messages));
         let mut room = self.room(question, all);
-        // Failed attempts count towards the usage, too.
+        // Failed attempts count towards the usage as well.
         let mut usage = None;
         for _ in 0..HALVINGS {
             match self.fold(question, room, &mut usage).await {
@@ -98,13 +98,13 @@ impl Asker<'_> {
         Ok(SummaryAnswer { text, usage })
     }
 
-    /// Returns how much of a conversation of `all` tokens goes into one request.
+    /// Returns how many tokens of a conversation of `all` tokens fit into one request.
     fn room(&self, question: &Question<'_>, all: u64) -> Option<u64> {
         let window = self.summarizer.context_window()?;
         let reserve = self.reserve.min(window / 2);
         let overhead = tokens(&(question.request)("", question.previous));
         let room = window.saturating_sub(reserve + overhead + tokens(SUMMARIZER_ROLE));
-        // The summary so far comes along with every further part. It is as long as an answer may be.
+        // The summary so far is sent with every further part. It is as long as an answer may be.
         let so_far = if all > room { reserve.min(room / 2) } else { 0 };
         Some((room - so_far).max(SMALLEST))
     }
@@ -132,7 +132,7 @@ impl Asker<'_> {
             if let Some(cost) = summary.usage {
                 *usage = Some(usage.unwrap_or_default() + cost);
             }
-            // Also in the middle: what it stands for would be lost.
+            // This is an error in the middle as well, because the summarized part would be lost.
             if summary.text.trim().is_empty() {
                 return Err(SummaryError::Empty);
             }
@@ -142,13 +142,13 @@ impl Asker<'_> {
     }
 }
 
-/// A part of a conversation that fits.
+/// A part of a conversation that fits into one request.
 struct ConversationPart<'a> {
     messages: &'a [ContextMessage],
     text: String,
 }
 
-/// Cuts a conversation into parts of at most `room` tokens: between messages where possible.
+/// Splits a conversation into parts of at most `room` tokens, between messages if possible.
 fn parts(messages: &[ContextMessage], room: Option<u64>) -> Vec<ConversationPart<'_>> {
     let Some(room) = room else {
         return vec![ConversationPart { messages, text: conversation_text(messages) }];
@@ -183,12 +183,12 @@ fn parts(messages: &[ContextMessage], room: Option<u64>) -> Vec<ConversationPart
     parts
 }
 
-/// Returns a text that is too long by itself, in pieces.
+/// Splits a text that is too long for one request into pieces.
 fn pieces(text: &str, room: u64) -> impl Iterator<Item = String> {
     let units = usize::try_from(room.saturating_mul(4)).unwrap_or(usize::MAX).max(8);
     let mut rest = text;
     std::iter::from_fn(move || {
-        // A character is at most as many UTF-16 units as it is bytes.
+        // A character has at most as many UTF-16 units as bytes.
         let mut end = units.min(rest.len());
         while !rest.is_char_boundary(end) {
             end -= 1;
@@ -203,7 +203,7 @@ fn tokens(text: &str) -> u64 {
     text.encode_utf16().count().div_ceil(4) as u64
 }
 
-/// Servers say it in many ways.
+/// Returns whether an error means that the input was too long. Servers report this in many ways.
 pub(super) fn is_too_long(error: &SummaryError) -> bool {
     let SummaryError::Http { status: 400 | 413 | 422, message } = error else { return false };
     let message = message.to_lowercase();

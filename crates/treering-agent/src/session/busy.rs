@@ -1,4 +1,4 @@
-//! Lets one operation run at a time, and stops the one that runs.
+//! Lets only one operation run at a time, and stops the running one.
 
 use crate::error::AgentError;
 use std::fmt;
@@ -15,11 +15,11 @@ pub enum Operation {
     Navigation,
     /// Older context is being summarized.
     Compaction,
-    /// A branch is becoming a session of its own.
+    /// A branch is being copied to a new session.
     Fork,
-    /// Another session is taking this one's place.
+    /// Another session is replacing this one.
     Switch,
-    /// Another branch's work is being brought here.
+    /// Another branch is being merged into this one.
     Merge,
     /// A command of the user is running.
     Shell,
@@ -74,7 +74,7 @@ impl Busy {
     }
 }
 
-/// Marks the operation as running until it is dropped, however the operation ends.
+/// Marks the operation as running until it is dropped.
 #[derive(Debug)]
 pub(super) struct Guard<'a> {
     busy: &'a Busy,
@@ -88,14 +88,14 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// A turn of the model: while it lives, nothing moves, forks or compacts the session. Dropping it
-/// ends the turn.
+/// A turn of the model. Until it is dropped, nothing moves, forks or compacts the session.
 #[derive(Debug)]
 #[must_use = "the turn ends when this is dropped"]
 pub struct Turn<'a>(pub(super) Guard<'a>);
 
 impl Turn<'_> {
-    /// Canceled when the user aborts ([`AgentSession::abort`](crate::AgentSession::abort)).
+    /// Returns the token that is canceled when the user aborts
+    /// ([`AgentSession::abort`](crate::AgentSession::abort)).
     pub fn cancellation(&self) -> &CancellationToken {
         &self.0.cancel
     }

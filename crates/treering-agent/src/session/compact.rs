@@ -28,11 +28,11 @@ use treering::{Entry, EntryId, NewEntry, Session};
 pub struct CompactOptions {
     /// Instructions for the summary.
     pub instructions: Option<String>,
-    /// The reason.
+    /// The reason for the compaction.
     pub reason: CompactReason,
-    /// About how many tokens to keep, instead of what the settings say.
+    /// The approximate number of tokens to keep, instead of the one in the settings.
     pub keep_recent_tokens: Option<u64>,
-    /// Cancels the compaction.
+    /// The token that cancels the compaction.
     pub cancel: CancellationToken,
 }
 
@@ -48,13 +48,13 @@ impl CompactOptions {
         CompactOptions { instructions: Some(instructions.into()), ..self }
     }
 
-    /// Sets the reason that handlers and observers are told.
+    /// Sets the reason that handlers and subscribers see.
     #[must_use]
     pub fn reason(self, reason: CompactReason) -> Self {
         CompactOptions { reason, ..self }
     }
 
-    /// Sets about how many tokens to keep.
+    /// Sets the approximate number of tokens to keep.
     #[must_use]
     pub fn keep_recent_tokens(self, keep_recent_tokens: u64) -> Self {
         CompactOptions { keep_recent_tokens: Some(keep_recent_tokens), ..self }
@@ -70,7 +70,7 @@ impl CompactOptions {
 /// The outcome of a compaction.
 #[derive(Debug, Clone)]
 pub enum Compaction {
-    /// The leaf is a compaction already.
+    /// The leaf is already a compaction.
     AlreadyCompacted,
     /// There is nothing to summarize.
     TooSmall,
@@ -89,24 +89,24 @@ pub enum Compaction {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Compacted {
-    /// The compaction.
+    /// The entry of the compaction.
     pub entry: Entry,
     /// The first entry that is kept.
     pub first_kept: EntryId,
-    /// The size of the context before.
+    /// The size of the context before the compaction.
     pub tokens_before: u64,
-    /// Its estimated size now.
+    /// The estimated size of the context after the compaction.
     pub tokens_after: u64,
     /// The usage of the summary.
     pub usage: Option<Usage>,
-    /// Whether it is the active leaf of the file. It is not if the leaf was moved to another branch
-    /// while the summary was being written: the leaf stays there.
+    /// Whether the compaction is the active leaf of the file. It is not if the leaf was moved to
+    /// another branch while the summary was being written.
     pub is_active: bool,
 }
 
 impl AgentSession {
-    /// Replaces the older part of the context by a summary. If it fails nothing is written, and the
-    /// handlers of `session_compact_failed` are told.
+    /// Replaces the older part of the context by a summary. If this fails, nothing is written, and
+    /// the handlers of `session_compact_failed` are called.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -136,7 +136,7 @@ impl AgentSession {
         self.compact_within(&guard, &session, &options).await
     }
 
-    /// Compacts inside an operation that runs already, and tells the handlers if that fails.
+    /// Compacts inside a running operation, and calls the handlers if that fails.
     pub(super) fn compact_within<'a>(
         &'a self,
         guard: &'a Guard<'a>,
@@ -163,9 +163,9 @@ impl AgentSession {
         })
     }
 
-    /// Compacts if the context has grown past the threshold. [`prompt`](AgentSession::prompt) calls it
-    /// before and after each turn; agents with a loop of their own do the same. Returns `None` if there
-    /// was no need, or nothing to compact.
+    /// Compacts if the context has grown past the threshold. [`prompt`](AgentSession::prompt) calls
+    /// this before and after each turn; agents with a loop of their own should do the same. Returns
+    /// `None` if it was not necessary, or there was nothing to compact.
     pub async fn compact_if_needed(
         &self,
         cancel: &CancellationToken,
@@ -257,7 +257,7 @@ impl AgentSession {
         }
         let attached = Late::Compaction.attach(session, Some(&prepared.leaf), &entry)?;
         let entry = session.entry(attached.id.as_str())?;
-        // The compaction is written: a later failure does not undo it.
+        // The compaction is already written, and a later failure does not undo it.
         let tokens_after = match session.leaf().as_ref() == Some(entry.id()) {
             true => look(session, |session| Ok(session.context_tokens()?.tokens)).await.ok(),
             false => None,
@@ -275,8 +275,8 @@ impl AgentSession {
         Ok(Compaction::Done(Box::new(compacted)))
     }
 
-    /// Returns the text of the summary: of the history and, if a turn is split, of its beginning. Both
-    /// are requested at the same time.
+    /// Returns the text of the summary: of the history and, if a turn is split, of its beginning.
+    /// Both are requested concurrently.
     async fn ask_for_summary(
         &self,
         guard: &Guard<'_>,
@@ -340,7 +340,7 @@ enum Asked {
 }
 
 impl CompactingOverride {
-    /// Returns the request for the history, with the changes of handlers.
+    /// Returns the request for the history, with the changes that handlers made.
     fn request(&self, text: &str, previous: Option<&str>, focus: Option<&str>) -> String {
         let mut request = match self.prompt.as_deref().filter(|prompt| !prompt.is_empty()) {
             Some(prompt) => {

@@ -1,25 +1,26 @@
-//! Writes entries that were made while an operation waited for a model or a command.
+//! Writes entries that were created while an operation waited for a model or a command.
 //!
-//! Such an entry belongs to the branch it was made for, whatever has happened since. It never decides
-//! which branch is active: a leaf that is still on that branch moves on to the new entry, and a leaf
-//! that was moved elsewhere meanwhile, by this process or by another one, stays there. That holds for
-//! the file's leaf and for the session's own leaf, each on its own.
+//! Such an entry belongs to the branch it was created for, whatever has happened since. It never
+//! decides which branch is active: a leaf that is still on that branch moves to the new entry, and
+//! a leaf that was moved to another branch meanwhile, by this process or by another one, stays
+//! there. This holds for the file's leaf and for the session's own leaf separately.
 
 use treering::session::LeafMoves;
 use treering::{EntryId, Error, Kind, NewEntry, Session, Tree};
 
-/// The number of attempts to append while others write.
+/// The maximum number of attempts to append while others write.
 const ATTEMPTS: usize = 64;
 
-/// A kind of late entry: it decides which entries that came meanwhile it may go behind.
+/// The kind of a late entry, which decides after which newer entries it may be appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Late {
-    /// A compaction keeps everything that came meanwhile in the context. Behind another compaction it
+    /// A compaction, which keeps all newer entries in the context. After another compaction it
     /// would undo that one.
     Compaction,
-    /// An answer, the record of a command, a merge, a label or a name. It goes behind all that this session appended
-    /// to the branch. A conversation that another process continued there stays its own branch, but
-    /// labels, names and the like do not separate the entry from what it belongs to.
+    /// An answer, the record of a command, a merge, a label or a name. It is appended after all
+    /// entries that this session added to the branch. If another process continued the conversation
+    /// there, that stays a separate branch; but labels, names and the like do not separate the
+    /// entry from its branch.
     Reply,
 }
 
@@ -27,12 +28,12 @@ pub(super) enum Late {
 #[derive(Debug)]
 pub(super) struct Attached {
     pub(super) id: EntryId,
-    /// Whether it is the file's active leaf.
+    /// Whether the entry is the file's active leaf.
     pub(super) is_active: bool,
 }
 
 impl Late {
-    /// Appends `entry` to the branch that ended at `made_for` when the work began.
+    /// Appends `entry` to the branch that ended at `made_for` when the operation began.
     ///
     /// Fails with [`Error::LeafMoved`] if other processes move the file's leaf before every attempt.
     pub(super) fn attach(
@@ -45,7 +46,7 @@ impl Late {
         for _ in 0..ATTEMPTS {
             session.refresh()?;
             let tree = session.tree();
-            // A damaged end of the file does not count as its leaf, which only the attempt tells.
+            // A damaged last entry is not the leaf, which only the attempt to append shows.
             let newest = found.take().unwrap_or_else(|| tree.file_leaf());
             let own = session.leaf();
             let has_own = continues(&tree, made_for, own.as_ref(), |kind| self.own_ends(kind))?;
@@ -75,12 +76,12 @@ impl Late {
         Err(Error::LeafMoved { expected: made_for.cloned(), actual: found.flatten() })
     }
 
-    /// Whether an entry of this session ends the branch.
+    /// Returns whether an entry of this session ends the branch.
     fn own_ends(self, kind: Kind) -> bool {
         self == Late::Compaction && kind == Kind::Compaction
     }
 
-    /// Whether an entry of another process ends the branch.
+    /// Returns whether an entry of another process ends the branch.
     fn others_end(self, kind: Kind) -> bool {
         match self {
             Late::Compaction => kind == Kind::Compaction,
@@ -96,7 +97,7 @@ impl Late {
     }
 }
 
-/// Returns whether `leaf` is `from` or below it, with nothing in between that ends the branch.
+/// Returns whether `leaf` is `from` or below it, with no entry in between that ends the branch.
 fn continues(
     tree: &Tree,
     from: Option<&EntryId>,

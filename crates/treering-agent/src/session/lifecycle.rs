@@ -1,4 +1,4 @@
-//! Replaces the session by another one: a new one, one from disk, a fork.
+//! Replaces the session by another one: a new session, an existing one, or a fork.
 
 use super::busy::{Guard, Operation};
 use super::{AgentSession, find, look};
@@ -15,35 +15,35 @@ use treering::entry::Body;
 use treering::store::Store;
 use treering::{Catalog, CreateOptions, EntryId, ForkOptions, Role, Session, SessionId};
 
-/// The outcome of a change of sessions.
+/// The outcome of replacing the session.
 #[derive(Debug, Clone)]
 pub enum Replaced {
-    /// A handler canceled it.
+    /// A handler canceled the change.
     Canceled {
         /// The name that the handler was registered with.
         hook: Arc<str>,
     },
-    /// The user aborted it.
+    /// The user aborted the change.
     Aborted,
-    /// The other session is the active one.
+    /// The other session is now the active one.
     Done,
 }
 
 /// The outcome of a fork.
 #[derive(Debug, Clone)]
 pub enum Forked {
-    /// A handler canceled it.
+    /// A handler canceled the fork.
     Canceled {
         /// The name that the handler was registered with.
         hook: Arc<str>,
     },
-    /// The user aborted it.
+    /// The user aborted the fork.
     Aborted,
-    /// The fork is the active session now.
+    /// The fork is now the active session.
     Done {
-        /// Its file; `None` in memory.
+        /// The file of the fork; `None` in memory.
         file: Option<PathBuf>,
-        /// The text of the message it was forked before, for the editor.
+        /// The text of the message before which the session was forked, for the editor.
         editor_text: Option<String>,
     },
 }
@@ -93,8 +93,8 @@ impl AgentSession {
     ///
     /// # Errors
     ///
-    /// [`UnknownSession`](treering::Error::UnknownSession) if the store has no session of this id, or
-    /// there is no store.
+    /// Fails with [`UnknownSession`](treering::Error::UnknownSession) if the store has no session
+    /// with this id, or there is no store.
     pub async fn resume_stored(
         &self,
         id: &SessionId,
@@ -113,9 +113,9 @@ impl AgentSession {
         done
     }
 
-    /// Copies a branch to a session of its own, which becomes the active one.
+    /// Copies a branch to a new session, which becomes the active one. The branch ends
     /// [`Before`](ForkPosition::Before) a user message, whose text is returned, or
-    /// [`At`](ForkPosition::At) any entry, which is kept.
+    /// [`At`](ForkPosition::At) any entry, which is included.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -175,7 +175,7 @@ impl AgentSession {
         })
     }
 
-    /// Copies the branch up to the leaf to a session of its own, which becomes the active one.
+    /// Copies the branch up to the leaf to a new session, which becomes the active one.
     pub async fn clone_session(&self, cancel: &CancellationToken) -> Result<Forked, AgentError> {
         match self.session().leaf() {
             Some(leaf) => self.fork(leaf, ForkPosition::At, cancel).await,
@@ -185,7 +185,7 @@ impl AgentSession {
         }
     }
 
-    /// Calls the handlers of `session_shutdown`. The session stays readable.
+    /// Calls the handlers of `session_shutdown`. The session can still be read.
     pub async fn shutdown(&self) {
         self.hooks.session_shutdown(Shutdown { session: self.session().id() }).await;
     }
@@ -221,17 +221,18 @@ impl AgentSession {
         })
     }
 
-    /// Replaces the session, after the handlers were told of its end. Nothing can fail from here on.
+    /// Replaces the session, after calling the handlers for its end. Nothing can fail after this
+    /// point.
     async fn put_in_place(&self, new: Session) {
         self.shutdown().await;
         *self.session.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
     }
 }
 
-/// Makes the session that takes another one's place.
+/// Creates the session that replaces another one.
 type MakeSession = Box<dyn FnOnce(&Session) -> Result<Session, treering::Error> + Send>;
 
-/// The place of new sessions and forks.
+/// The location of new sessions and forks.
 struct NewSessionPlace {
     store: Option<Arc<dyn Store>>,
     root: Option<PathBuf>,
@@ -245,8 +246,9 @@ impl AgentSession {
 }
 
 impl NewSessionPlace {
-    /// Creates a session for the project of `old`: in the store, if there is one; in memory if `old` is in
-    /// memory; in the same directory if treering writes sessions of its dialect, else below the root.
+    /// Creates a session for the project of `old`: in the store, if there is one; in memory if
+    /// `old` is in memory; in the same directory if treering can write its dialect, else below the
+    /// root.
     fn begin(self, old: &Session, parent: Option<PathBuf>) -> Result<Session, treering::Error> {
         let mut options = old.create_options();
         options.session.parent_session = parent;
@@ -265,7 +267,7 @@ impl NewSessionPlace {
         Catalog::flat(dir).create(old.cwd(), options)
     }
 
-    /// Makes the path to an entry of `old` a session of its own.
+    /// Copies the path to an entry of `old` to a new session.
     fn fork(self, old: &Session, leaf: &EntryId) -> Result<Session, treering::Error> {
         let CreateOptions { creation, durability, .. } = old.create_options();
         let root = self.root;

@@ -22,7 +22,7 @@ pub struct MergeOptions {
     pub full: bool,
     /// Instructions for the summary.
     pub custom_instructions: Option<String>,
-    /// Cancels the merge.
+    /// The token that cancels the merge.
     pub cancel: CancellationToken,
 }
 
@@ -54,7 +54,7 @@ impl MergeOptions {
 /// The outcome of a merge.
 #[derive(Debug, Clone)]
 pub enum MergeOutcome {
-    /// This branch has everything of the other one already.
+    /// This branch already has all entries of the other one.
     NothingNew,
     /// The user aborted the merge.
     Aborted,
@@ -66,8 +66,8 @@ pub enum MergeOutcome {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MergedBranch {
-    /// The summary, or the record of the copies: the new leaf, unless the leaf was moved to another
-    /// branch while the summary was being written.
+    /// The summary, or the record of the copies. It is the new leaf, unless the leaf was moved to
+    /// another branch while the summary was being written.
     pub entry: Entry,
     /// The copies, oldest first.
     pub copies: Vec<EntryId>,
@@ -78,8 +78,8 @@ pub struct MergedBranch {
 }
 
 impl AgentSession {
-    /// Merges what another branch has and this one has not. A second merge brings only what is new since
-    /// the first.
+    /// Merges the entries that another branch has and this one lacks. A second merge adds only
+    /// entries that are new since the first.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -159,8 +159,8 @@ impl AgentSession {
         })
     }
 
-    /// Copies messages from elsewhere in the tree onto this branch, a tool call always together with
-    /// its results. Returns the copies.
+    /// Copies messages from other branches to this one, tool calls together with their results.
+    /// Returns the copies.
     pub fn cherry_pick(&self, selection: &Selection) -> Result<Vec<EntryId>, AgentError> {
         let (_guard, session) = self.begin(Operation::Merge, &CancellationToken::new())?;
         Ok(session.cherry_pick(selection)?)

@@ -1,15 +1,14 @@
 //! [`AgentSession`]: a session as an agent uses it.
 //!
-//! It owns the session that is active now, the settings, the summarizer and the handlers, and lets
-//! one operation run at a time (`busy`). `navigate` moves the leaf, `compact` compacts, `lifecycle`
-//! replaces the session by another, `merge` brings branches together, `ask` talks to the summarizer
-//! for all of them. `turn` is a turn with a model and its tools, `shell` a command that the user runs. `late`
-//! writes what the last four made while the leaf may have moved.
+//! It owns the active session, the settings, the summarizer and the handlers, and lets one
+//! operation run at a time (`busy`). `navigate` moves the leaf, `compact` compacts, `lifecycle`
+//! replaces the session by another, `merge` merges branches, and `ask` requests summaries for all
+//! of them. `turn` runs a turn with a model and its tools, `shell` runs a command of the user.
+//! `late` writes entries of operations during which the leaf may have moved.
 //!
-//! Every operation has the same shape: look (on a thread of its own, because files can be large), ask
-//! the handlers, ask the summarizer, and then write everything in one append, without waiting for
-//! anything in between. Until that append nothing has changed; so an operation can be canceled, or
-//! its future dropped, at any moment.
+//! Every operation has the same steps: read (on a separate thread, because files can be large), ask
+//! the handlers, ask the summarizer, and then write everything in one append. Until that append
+//! nothing has changed, so an operation can be canceled, or its future dropped, at any time.
 
 mod actions;
 mod ask;
@@ -63,18 +62,18 @@ use treering::{Context, EntryId, NewEntry, Session};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AgentSettings {
-    /// The threshold of compactions, and the amount that they keep.
+    /// The settings of compactions: the threshold, and how much they keep.
     pub compaction: CompactionSettings,
     /// The part of the summarizer's window that a branch summary must leave free, in tokens.
     pub branch_reserve_tokens: u64,
     /// The window of the agent's model, in tokens.
     pub context_window: u64,
-    /// The window of particular models, by `provider/model`.
+    /// The windows of particular models, by `provider/model`, in tokens.
     pub context_windows: BTreeMap<String, u64>,
     /// The root directory of the agent's own sessions, with a directory for each project. Forks of
-    /// sessions that treering reads but never writes go there; without it, they fail.
+    /// sessions that treering cannot write are stored there; without it, they fail.
     pub sessions_root: Option<PathBuf>,
-    /// Turns with a model.
+    /// The settings of turns with a model.
     pub turn: TurnSettings,
 }
 
@@ -84,7 +83,7 @@ impl AgentSettings {
         AgentSettings::default()
     }
 
-    /// Sets when to compact, and how much to keep.
+    /// Sets the settings of compactions.
     #[must_use]
     pub fn compaction(self, compaction: CompactionSettings) -> Self {
         AgentSettings { compaction, ..self }
@@ -115,7 +114,7 @@ impl AgentSettings {
         AgentSettings { sessions_root: Some(sessions_root.into()), ..self }
     }
 
-    /// Sets how turns with a model run.
+    /// Sets the settings of turns with a model.
     #[must_use]
     pub fn turn(self, turn: TurnSettings) -> Self {
         AgentSettings { turn, ..self }
@@ -136,15 +135,15 @@ impl Default for AgentSettings {
 }
 
 impl AgentSettings {
-    /// The window of a model.
+    /// Returns the window of a model, in tokens.
     pub fn window_of(&self, model: Option<&Model>) -> u64 {
         let own = model.and_then(Model::full_name).and_then(|name| self.context_windows.get(&name));
         own.copied().unwrap_or(self.context_window)
     }
 }
 
-/// A session as an agent uses it: turns with tools, navigation, compaction, merges and forks, with handlers
-/// taking part.
+/// A session as an agent uses it: turns with tools, navigation, compaction, merges and forks, with
+/// handlers of extensions.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -206,7 +205,7 @@ impl AgentSession {
         }
     }
 
-    /// Puts new sessions and forks into a store, which is usually the one that holds the session.
+    /// Sets the store for new sessions and forks, which is usually the store of the session itself.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -255,7 +254,7 @@ impl AgentSession {
 
     /// Adds handlers, which are called after those added before. `name` identifies them in reports.
     ///
-    /// Handlers can be added at any time. They stay when another session takes the place of this one.
+    /// Handlers can be added at any time. They stay when another session replaces this one.
     pub fn add_hooks(&self, name: impl Into<Arc<str>>, hooks: Arc<dyn Hooks>) {
         self.hooks.register(name, hooks);
     }
@@ -268,14 +267,14 @@ impl AgentSession {
 
     /// Adds a tool that models may call from the next turn on. A tool of the same name is replaced.
     ///
-    /// Tools stay when another session takes the place of this one.
+    /// Tools stay when another session replaces this one.
     pub fn add_tool(&self, tool: Arc<dyn AgentTool>) {
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         tools.0.retain(|other| other.name() != tool.name());
         tools.0.push(tool);
     }
 
-    /// Removes a tool. Returns whether it was there.
+    /// Removes a tool. Returns whether it existed.
     pub fn remove_tool(&self, name: &str) -> bool {
         let mut tools = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         let before = tools.0.len();
@@ -316,8 +315,8 @@ impl AgentSession {
         self.hooks.subscribe()
     }
 
-    /// Returns a receiver of the text that models stream from now on, in a channel of its own, so that
-    /// a slow reader of text misses no event.
+    /// Returns a receiver of the text that models stream from now on, in a separate channel, so
+    /// that a slow reader of text misses no event.
     ///
     /// ```
     /// use treering::Session;
@@ -333,7 +332,7 @@ impl AgentSession {
         self.hooks.subscribe_deltas()
     }
 
-    /// Tells the handlers that the agent has started with this session.
+    /// Calls the handlers for the start of the agent with this session.
     pub async fn start(&self) {
         self.started(StartReason::Startup).await;
         self.act().await;
@@ -348,14 +347,14 @@ impl AgentSession {
     }
 }
 
-/// Returns the session.
+/// Access to the session.
 impl AgentSession {
-    /// The session that is active now: to read, and to append to during a turn.
+    /// Returns the active session, to read from it, and to append to it during a turn.
     pub fn session(&self) -> Arc<Session> {
         Arc::clone(&self.session.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn settings(&self) -> Arc<AgentSettings> {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -370,7 +369,7 @@ impl AgentSession {
         Ok(self.session().context()?)
     }
 
-    /// Returns the operation under way, if any.
+    /// Returns the operation that is running, if any.
     pub fn running(&self) -> Option<Operation> {
         self.busy.running()
     }
@@ -378,8 +377,8 @@ impl AgentSession {
 
 /// Turns, names, labels.
 impl AgentSession {
-    /// Begins a turn of the model: until it is dropped, operations that would move the session
-    /// refuse.
+    /// Begins a turn of the model. Until it is dropped, operations that would change the leaf or
+    /// the session fail.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -402,7 +401,7 @@ impl AgentSession {
         self.busy.stop()
     }
 
-    /// Names the session; an empty name removes the name.
+    /// Sets the name of the session; an empty name removes it.
     ///
     /// The entry is written on the branch of this session's leaf. It does not change which branch of
     /// the file is active.
@@ -430,8 +429,8 @@ impl AgentSession {
         Ok(Late::Reply.attach(&session, session.leaf().as_ref(), &entry)?.id)
     }
 
-    /// Begins an operation that will write to the session. It fails now if the session cannot be
-    /// written, not after a model was paid.
+    /// Begins an operation that will write to the session. Fails at once if the session cannot be
+    /// written, so that no request to a model is wasted.
     fn begin(
         &self,
         operation: Operation,
@@ -444,7 +443,7 @@ impl AgentSession {
     }
 }
 
-/// Returns the id of an entry, also if another process has just written it.
+/// Returns the id of an entry, even if another process has just written it.
 fn find(session: &Session, id: &str) -> Result<EntryId, treering::Error> {
     match session.tree().find(id) {
         Err(treering::Error::UnknownEntry(_)) => {
@@ -455,7 +454,7 @@ fn find(session: &Session, id: &str) -> Result<EntryId, treering::Error> {
     }
 }
 
-/// Reads a session on a thread where waiting is allowed.
+/// Reads a session on a thread that may block.
 async fn look<T: Send + 'static>(
     session: &Arc<Session>,
     work: impl FnOnce(&Session) -> Result<T, treering::Error> + Send + 'static,

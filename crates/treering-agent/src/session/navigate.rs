@@ -17,20 +17,20 @@ use treering::{Entry, EntryId, NewEntry, Role, Session};
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct NavigateOptions {
-    /// Whether the target itself becomes the leaf, whatever it is. By default a user message is left
-    /// out, so that it can be edited and sent again.
+    /// Whether the target always becomes the leaf itself. By default the leaf moves before a user
+    /// message, so that it can be edited and sent again.
     pub exact: bool,
-    /// Whether the summarizer is asked for a summary of the branch that is left.
+    /// Whether the summarizer is asked for a summary of the abandoned branch.
     pub summarize: bool,
-    /// A summary that exists already: it is written, and the summarizer is not asked.
+    /// An existing summary of the abandoned branch. It is written, and the summarizer is not asked.
     pub given_summary: Option<String>,
     /// Instructions for the summarizer.
     pub custom_instructions: Option<String>,
-    /// Whether these replace the usual instructions instead of following them.
+    /// Whether the instructions replace the usual ones instead of following them.
     pub replace_instructions: bool,
     /// A label for the summary, or for the target if there is no summary.
     pub label: Option<String>,
-    /// Cancels the navigation.
+    /// The token that cancels the navigation.
     pub cancel: CancellationToken,
 }
 
@@ -40,13 +40,13 @@ impl NavigateOptions {
         NavigateOptions::default()
     }
 
-    /// Sets whether the summarizer is asked for a summary of the branch that is left.
+    /// Sets whether the summarizer is asked for a summary of the abandoned branch.
     #[must_use]
     pub fn summarize(self, summarize: bool) -> Self {
         NavigateOptions { summarize, ..self }
     }
 
-    /// Sets a summary that exists already.
+    /// Sets an existing summary of the abandoned branch.
     #[must_use]
     pub fn given_summary(self, given_summary: impl Into<String>) -> Self {
         NavigateOptions { given_summary: Some(given_summary.into()), ..self }
@@ -87,7 +87,7 @@ impl NavigateOptions {
 /// The outcome of [`AgentSession::navigate`].
 #[derive(Debug, Clone)]
 pub enum Navigation {
-    /// The target is the leaf already.
+    /// The target is already the leaf.
     AlreadyThere,
     /// A handler canceled the navigation.
     Canceled {
@@ -110,7 +110,7 @@ pub struct Moved {
     pub old_leaf: Option<EntryId>,
     /// The text of the user message that was navigated to, for the editor.
     pub editor_text: Option<String>,
-    /// The summary of the branch that was left.
+    /// The summary of the abandoned branch.
     pub summary: Option<Entry>,
     /// The usage of the summary.
     pub usage: Option<Usage>,
@@ -126,7 +126,7 @@ struct PendingMove {
 }
 
 impl PendingMove {
-    /// Applies the changes that handlers want. Returns their summary unless it is blank.
+    /// Applies the changes of handlers. Returns their summary unless it is blank.
     fn apply_override(&mut self, wish: TreeOverride) -> Option<SuppliedSummary> {
         let options = &mut self.options;
         options.custom_instructions =
@@ -139,10 +139,10 @@ impl PendingMove {
 }
 
 impl AgentSession {
-    /// Moves the leaf to an entry. At a user message, or a message of an extension, the leaf becomes its
-    /// parent and its text is returned for the editor, unless [`NavigateOptions::exact`] is set; any
-    /// other entry becomes the leaf itself. See [`NavigateOptions`] for summaries of the branch that is
-    /// left.
+    /// Moves the leaf to an entry. At a user message, or a message of an extension, the leaf
+    /// becomes its parent and its text is returned for the editor, unless
+    /// [`NavigateOptions::exact`] is set; any other entry becomes the leaf itself. See
+    /// [`NavigateOptions`] for summaries of the abandoned branch.
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ impl AgentSession {
         done
     }
 
-    /// Moves the leaf, without running the actions that handlers asked for.
+    /// Moves the leaf, without carrying out the actions that handlers requested.
     pub(super) fn navigate_only<'a>(
         &'a self,
         target: &'a str,
@@ -192,12 +192,12 @@ impl AgentSession {
         })
     }
 
-    /// Navigates to an entry and summarizes the branch that is left, whatever
-    /// [`NavigateOptions::summarize`] says.
+    /// Navigates to an entry and always summarizes the abandoned branch, ignoring
+    /// [`NavigateOptions::summarize`].
     ///
     /// # Errors
     ///
-    /// Those of [`navigate`](AgentSession::navigate).
+    /// Fails as [`navigate`](AgentSession::navigate) does.
     pub async fn pop(
         &self,
         target: impl AsRef<str>,
@@ -206,12 +206,12 @@ impl AgentSession {
         self.navigate(target, options.summarize(true)).await
     }
 
-    /// Does the same with the previous user message as the target.
+    /// Navigates to the previous user message and summarizes the abandoned branch.
     ///
     /// # Errors
     ///
-    /// Those of [`navigate`](AgentSession::navigate), and [`AgentError::NothingToPop`] if there is no
-    /// earlier message of the user.
+    /// Fails as [`navigate`](AgentSession::navigate) does, and with [`AgentError::NothingToPop`] if
+    /// there is no earlier user message.
     pub async fn pop_previous(&self, options: NavigateOptions) -> Result<Navigation, AgentError> {
         let target = previous_user_message(&self.session())?;
         self.pop(target, options).await
@@ -274,7 +274,7 @@ impl AgentSession {
         Ok(Navigation::Moved(Box::new(moved)))
     }
 
-    /// Returns the abandoned entries, with their text if a summary will be asked for.
+    /// Returns the abandoned entries, with their messages if a summary is requested.
     async fn abandoned_branch(
         &self,
         session: &Arc<Session>,
@@ -333,7 +333,7 @@ pub(super) fn with_usage(
     }
 }
 
-/// Returns where the leaf goes for this target, and what goes into the editor.
+/// Returns the new leaf for this target, and the text for the editor.
 fn destination(
     session: &Session,
     target: &EntryId,
@@ -347,7 +347,7 @@ fn destination(
     Ok((entry.parent().cloned(), Some(text)))
 }
 
-/// Returns the latest message of the user before the leaf.
+/// Returns the latest user message before the leaf.
 fn previous_user_message(session: &Session) -> Result<EntryId, AgentError> {
     let leaf = session.leaf().ok_or(AgentError::NothingToPop)?;
     let tree = session.tree();
@@ -379,7 +379,7 @@ fn before_tree(
     }
 }
 
-/// Writes the move: the summary or the pointer, and the label, in one append.
+/// Writes the move in one append: the summary or a `leaf` entry, and the label.
 fn write_move(
     session: &Session,
     pending: &PendingMove,
@@ -394,7 +394,7 @@ fn write_move(
     });
     if summary.is_none() {
         match (&pending.destination, label) {
-            // Nothing but a pointer, which may be there already.
+            // Only a `leaf` entry is needed, and it may exist already.
             (destination, None) => {
                 session.branch(destination.as_ref())?;
                 return Ok(None);

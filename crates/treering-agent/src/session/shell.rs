@@ -1,8 +1,8 @@
 //! Runs commands of the user in the project's directory and records them with their output.
 //!
-//! A command runs in a process group of its own: stopping it stops its children. Of what it prints, to
-//! both outputs in the order in which it comes, the end is kept, and all of it goes to a temporary file
-//! if there is more. Escape sequences are meant for a terminal, not for a model: they are taken out.
+//! A command runs in a process group of its own, so that stopping it stops its children. Both
+//! outputs are collected in order. The end of them is kept, and if they are longer, the whole
+//! output is written to a temporary file. Escape sequences for terminals are removed.
 
 use super::busy::Operation;
 use super::late::Late;
@@ -20,14 +20,14 @@ use treering::entry::BashExecutionMessage;
 use treering::internal::fs::{self, Access, File};
 use treering::{EntryId, NewEntry, Session};
 
-/// The size of the end of an output that is kept, in bytes and in lines.
+/// The maximum size of the end of an output that is kept, in bytes and in lines.
 const MAX_BYTES: usize = 50 * 1024;
 const MAX_LINES: usize = 2000;
 
-/// The time to wait for output of processes that a command left running after its shell ended.
+/// The time to wait for output of processes that are still running after the shell has ended.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// Called with what a command prints, as it comes. It must not block.
+/// Is called with the output of a command as it arrives. It must not block.
 pub type OnOutput = Box<dyn FnMut(&str) + Send>;
 
 /// A command that was run and recorded.
@@ -36,11 +36,11 @@ pub type OnOutput = Box<dyn FnMut(&str) + Send>;
 pub struct ShellRun {
     /// The entry of the record.
     pub entry: EntryId,
-    /// The end of what it printed.
+    /// The end of the command's output.
     pub output: String,
-    /// Its exit code; `None` if it was stopped.
+    /// The exit code; `None` if the command was stopped.
     pub exit_code: Option<i32>,
-    /// Whether the user stopped it.
+    /// Whether the user stopped the command.
     pub is_canceled: bool,
     /// The file with the whole output, if the output was cut.
     pub full_output: Option<PathBuf>,
@@ -49,17 +49,17 @@ pub struct ShellRun {
 /// Whether the model sees a command and its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShellContext {
-    /// It does.
+    /// The model sees the command.
     Included,
-    /// The record is for people.
+    /// Only users see the command.
     Excluded,
 }
 
 impl AgentSession {
-    /// Runs a command with the shell in the session's directory, and records it as a `bashExecution`
-    /// on the branch on which it was started, also if the leaf was moved to another one meanwhile.
-    /// Stopped or failed, it is recorded as well; an error means that it was not run, or that the
-    /// session could not be written.
+    /// Runs a command with the shell in the session's directory, and records it as a
+    /// `bashExecution` on the branch on which it was started, even if the leaf was moved to another
+    /// one meanwhile. A command that was stopped or failed is recorded as well; an error means that
+    /// it was not run, or that the session could not be written.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -121,11 +121,11 @@ impl AgentSession {
     }
 }
 
-/// Runs a command to its end. Dropping this kills it and its children.
+/// Runs a command to its end. Dropping the future kills the command and its children.
 async fn run(command: &str, cwd: &str, output: &mut Output) -> Result<Option<i32>, AgentError> {
     let (shell, flag, command) = match cfg!(windows) {
         true => ("cmd", "/C", command.to_owned()),
-        // Through one pipe, so that both outputs stay in their order.
+        // One pipe for both outputs keeps their order.
         false => ("sh", "-c", format!("exec 2>&1\n{command}")),
     };
     let mut shell = tokio::process::Command::new(shell);
@@ -166,7 +166,7 @@ async fn run(command: &str, cwd: &str, output: &mut Output) -> Result<Option<i32
     }
 }
 
-/// Shells say it so when a signal ended a command.
+/// Returns the exit code that shells use for a command that was ended by a signal.
 #[cfg(unix)]
 fn signal(status: std::process::ExitStatus) -> Option<i32> {
     std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| 128 + signal)
@@ -177,7 +177,7 @@ fn signal(_: std::process::ExitStatus) -> Option<i32> {
     None
 }
 
-/// Reads some of an output; at its end it is closed.
+/// Reads some bytes of an output, and closes it at its end.
 async fn read(from: &mut Option<impl AsyncRead + Unpin>, buffer: &mut [u8]) -> usize {
     let count = match from {
         Some(from) => from.read(buffer).await.unwrap_or(0),
@@ -192,9 +192,9 @@ async fn read(from: &mut Option<impl AsyncRead + Unpin>, buffer: &mut [u8]) -> u
 /// The output of a command so far.
 struct Output {
     on_output: Option<OnOutput>,
-    /// A character or an escape sequence may arrive in pieces: one filter for each of the outputs.
+    /// The filters of both outputs: a character or an escape sequence may arrive in pieces.
     filters: [Filter; 2],
-    /// The end of it, at most twice what is kept.
+    /// The end of the output, at most twice the size that is kept.
     tail: String,
     is_cut: bool,
     file: Option<(PathBuf, File)>,
@@ -235,7 +235,7 @@ impl Output {
         if self.file.is_none() && self.tail.len() > MAX_BYTES {
             self.spill();
         } else if let Some((_, file)) = &mut self.file {
-            // A full disk costs the full output, not the command.
+            // If the disk is full, only the full output is lost.
             let _ = file.write_all(text.as_bytes());
         }
         if self.tail.len() > 2 * MAX_BYTES {
@@ -244,7 +244,7 @@ impl Output {
         }
     }
 
-    /// All there is so far goes to a file that only the user can read.
+    /// Writes the output so far to a file that only the user can read.
     fn spill(&mut self) {
         if let Ok(mut file) = fs::open(&self.path, Access::CreateNew) {
             let _ = file.write_all(self.tail.as_bytes());
@@ -267,7 +267,7 @@ impl Output {
     }
 }
 
-/// The last so many bytes of a text, from the beginning of a line if there is one.
+/// Returns the last `bytes` bytes of a text, from the beginning of a line if there is one.
 fn end_of(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
@@ -283,10 +283,10 @@ fn end_of(text: &str, bytes: usize) -> &str {
     }
 }
 
-/// Bytes to text without what only a terminal understands.
+/// Converts bytes to text and removes escape sequences.
 #[derive(Default)]
 struct Filter {
-    /// The beginning of a character.
+    /// The first bytes of an incomplete character.
     pending: Vec<u8>,
     state: Escape,
 }
@@ -295,18 +295,18 @@ struct Filter {
 enum Escape {
     #[default]
     None,
-    /// ESC was seen.
+    /// ESC was read.
     Began,
-    /// ESC [ …: until a letter.
+    /// ESC [ was read: the sequence ends with a letter.
     Sequence,
-    /// ESC ] … and the like: until BEL or ESC \.
+    /// ESC ] or the like was read: the sequence ends with BEL or ESC \.
     Text,
 }
 
 impl Filter {
     fn text(&mut self, bytes: &[u8]) -> String {
         self.pending.extend_from_slice(bytes);
-        // At the end of an output nothing more can come.
+        // At the end of the output an incomplete character stays incomplete.
         let whole = if bytes.is_empty() {
             self.pending.len()
         } else {

@@ -1,4 +1,4 @@
-//! The Anthropic Messages API, streaming.
+//! A client of Anthropic's Messages API, with streaming.
 
 use super::Sink;
 use super::calls::{Calls, add_members, check_empty};
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use treering::provider::CacheControl;
 use treering::usage::Usage;
 
-/// Summaries by a model behind the Anthropic Messages API.
+/// A model behind Anthropic's Messages API.
 ///
 /// ```
 /// use treering_agent::{Anthropic, ChatModel, Http, HttpOptions, Secret};
@@ -30,11 +30,11 @@ pub struct Anthropic {
     key: Secret,
     /// The model's id.
     pub model: String,
-    /// The base URL of the API; `https://api.anthropic.com` unless told otherwise.
+    /// The base URL of the API; `https://api.anthropic.com` by default.
     pub base_url: String,
     /// The model's context window in tokens.
     pub context_window: u64,
-    /// The longest answer, unless a request says otherwise.
+    /// The default maximum length of an answer, in tokens.
     pub max_output_tokens: u64,
 }
 
@@ -42,10 +42,10 @@ impl Anthropic {
     /// The default base URL.
     pub const BASE_URL: &'static str = "https://api.anthropic.com";
 
-    /// The model, unless told otherwise.
+    /// The default model.
     pub const MODEL: &'static str = "claude-sonnet-4-5";
 
-    /// Summaries by `model`, paid for with `key`.
+    /// Creates a client for `model` with an API key.
     pub fn new(http: Http, key: Secret, model: impl Into<String>) -> Self {
         Anthropic {
             http,
@@ -138,7 +138,7 @@ impl ChatModel for Anthropic {
     }
 }
 
-/// Returns the budget of thinking tokens. The API takes no less than the least of these.
+/// Returns the number of thinking tokens. The API accepts no less than the smallest of these.
 fn budget(thinking: ThinkingLevel) -> u64 {
     match thinking {
         ThinkingLevel::Minimal => 1024,
@@ -174,7 +174,7 @@ struct AnthropicReader {
     model: Option<String>,
     usage: Option<Usage>,
     stopped: bool,
-    /// The signature of the block of thinking that is arriving, as far as it has come.
+    /// The signature of the current thinking block, as far as it has arrived.
     signature: Option<String>,
     calls: Calls,
 }
@@ -204,7 +204,7 @@ enum Incoming {
     Error {
         error: StreamError,
     },
-    /// Pings, and what may be added later.
+    /// Pings, and events of later versions.
     #[serde(other)]
     Other,
 }
@@ -268,7 +268,7 @@ struct StreamError {
     message: String,
 }
 
-/// Counts are cumulative: a later one replaces an earlier one.
+/// Token counts. They are cumulative: a later one replaces an earlier one.
 #[derive(Deserialize)]
 struct Tokens {
     input_tokens: Option<u64>,
@@ -365,7 +365,7 @@ impl Reader for AnthropicReader {
         Ok(Flow::More)
     }
 
-    /// An answer with a stop reason is complete.
+    /// Returns whether the answer is complete: it has a stop reason.
     fn is_whole(&self) -> bool {
         self.stopped
     }

@@ -1,4 +1,4 @@
-//! Tool calls as they arrive in pieces; shared by all HTTP clients.
+//! Collects tool calls that arrive in pieces; shared by all HTTP clients.
 
 use super::Sink;
 use super::error::SummaryError;
@@ -7,14 +7,14 @@ use crate::tool::ToolCall;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The largest number of calls taken in one answer.
+/// The maximum number of calls in one answer.
 const MAX_CALLS: usize = 128;
 
 /// The tool calls of an answer so far, by the index of their block.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     calls: BTreeMap<usize, ToolCall>,
-    /// Whether the server said that the model wants tools to be called.
+    /// Whether the server reported that the model wants to call tools.
     pub(super) is_wanted: bool,
 }
 
@@ -60,13 +60,14 @@ impl Calls {
     ///
     /// # Errors
     ///
-    /// [`SummaryError::ToolCall`] if the request offered no tools.
+    /// Fails with [`SummaryError::ToolCall`] if there are calls although the request offered no
+    /// tools.
     pub(super) fn finish(self, request: &ChatRequest) -> Result<Vec<ToolCall>, SummaryError> {
         if request.tools.is_empty() && self.is_wanted {
             return Err(SummaryError::ToolCall);
         }
         let whole = |mut call: ToolCall| {
-            // A call without arguments may come without any piece of them.
+            // A call without arguments may arrive without any piece of them.
             if call.arguments.trim().is_empty() {
                 call.arguments = "{}".to_owned();
             }

@@ -1,8 +1,8 @@
-//! An external command as summarizer: the prompt on its standard input, the summary on its standard
-//! output.
+//! A summarizer that is an external command: it gets the prompt on its standard input and writes
+//! the summary to its standard output.
 //!
-//! The command runs in a process group of its own where the system has such a thing, so that giving
-//! up ends its children as well. It inherits the environment: that is where it finds its keys.
+//! The command runs in a process group of its own, if the system has them, so that canceling ends
+//! its children as well. It inherits the environment, where it finds its keys.
 
 use super::error::SummaryError;
 use super::secret::excerpt;
@@ -21,13 +21,13 @@ const STDERR_TAIL: usize = 400;
 /// The command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Program {
-    /// A program and its arguments, run as they are.
+    /// A program and its arguments, run without a shell.
     Direct(OsString, Vec<OsString>),
-    /// A line for the shell.
+    /// A command line for the shell.
     Shell(String),
 }
 
-/// Summaries by an external command.
+/// A summarizer that runs an external command.
 #[derive(Debug, Clone)]
 pub struct Command {
     program: Program,
@@ -38,7 +38,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// Summaries by `program`.
+    /// Creates a summarizer that runs `program`.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -87,7 +87,7 @@ impl Command {
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let mut sink = Sink::new(request.on_delta);
-        // All three at once: a command may answer before it has read everything.
+        // All three run concurrently: a command may answer before it has read everything.
         let ((), read, tail) =
             tokio::join!(write(stdin, &prompt), read(stdout, &mut sink), tail(stderr));
         read?;
@@ -129,20 +129,21 @@ impl Summarizer for Command {
     }
 }
 
-/// The group of a command that has not ended yet, named by its leader; killed when dropped.
+/// The process group of a running command, named by its leader. The group is killed when this is
+/// dropped.
 pub(crate) struct Group(pub(crate) Option<u32>);
 
 impl Drop for Group {
     fn drop(&mut self) {
         #[cfg(unix)]
         if let Some(leader) = self.0.and_then(|id| rustix::process::Pid::from_raw(id as i32)) {
-            // It may have just ended by itself; then there is nothing to do.
+            // An error means that the group has just ended by itself.
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
         }
     }
 }
 
-/// Hands over the prompt. A command that does not read all of it has its reasons: its exit code says.
+/// Writes the prompt. A command need not read all of it: its exit code decides.
 async fn write(stdin: Option<ChildStdin>, prompt: &str) {
     if let Some(mut stdin) = stdin {
         let _ = stdin.write_all(prompt.as_bytes()).await;
@@ -167,10 +168,10 @@ async fn read(from: Option<impl AsyncRead + Unpin>, sink: &mut Sink) -> Result<(
     }
 }
 
-/// Returns how many bytes do not end in the middle of a character.
+/// Returns the length of the longest prefix that does not end in the middle of a character.
 pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
     match bytes.utf8_chunks().last() {
-        // Only an end that could still become a character is held back.
+        // Only bytes that could still become a character are held back.
         Some(last)
             if std::str::from_utf8(last.invalid()).is_err_and(|e| e.error_len().is_none()) =>
         {
@@ -180,7 +181,7 @@ pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
     }
 }
 
-/// Returns the end of what a command complains about.
+/// Returns the end of a command's standard error.
 async fn tail(from: Option<impl AsyncRead + Unpin>) -> String {
     let mut end = Vec::new();
     if let Some(mut from) = from {

@@ -1,9 +1,9 @@
 //! Configures the summarizer and its key from a file and the environment.
 //!
-//! This is the only place in the crate that reads the environment, and it does so through a function
-//! that tests replace. The environment wins over the file, so that one run can differ. With nothing
-//! configured nothing is guessed: the error names the choices. The offline summarizer in particular
-//! is never a fallback; it is chosen.
+//! This is the only place in the crate that reads the environment, and it does so through a
+//! function that tests replace. The environment takes precedence over the file, so that a single
+//! run can differ. If nothing is configured, nothing is guessed: the error names the choices. In
+//! particular, the offline summarizer is never a fallback, but has to be chosen.
 //!
 //! ```toml
 //! provider = "openai"            # anthropic, openai, command, extractive
@@ -23,7 +23,7 @@
 //! | `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` | `key` and `base_url`, for `anthropic` |
 //! | `OPENAI_API_KEY`, `OPENAI_BASE_URL` | `key` and `base_url`, for `openai` |
 //!
-//! Where the file gives the key or address itself, the provider's own variables do not replace it.
+//! If the file has the key or the address itself, the provider's own variables do not replace it.
 
 use super::error::SummaryError;
 use super::{
@@ -45,17 +45,17 @@ pub enum Provider {
     OpenAi,
     /// An external command.
     Command,
-    /// No model: quotations.
+    /// Quotations, without a model.
     Extractive,
 }
 
 impl Provider {
-    /// Returns whether it is a model that can be talked to.
+    /// Returns whether the provider is a model that can answer in a conversation.
     pub fn is_model(self) -> bool {
         matches!(self, Provider::Anthropic | Provider::OpenAi)
     }
 
-    /// By name.
+    /// Returns the provider with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name.trim() {
             "anthropic" => Provider::Anthropic,
@@ -67,7 +67,7 @@ impl Provider {
     }
 }
 
-/// A line for the shell, or a program and its arguments.
+/// A command line for the shell, or a program and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 enum CommandLine {
@@ -99,7 +99,7 @@ pub struct SummarizerConfig {
     command: Option<CommandLine>,
     /// The model's context window in tokens.
     pub context_window: Option<u64>,
-    /// The longest summary in tokens.
+    /// The maximum length of a summary in tokens.
     pub max_output_tokens: Option<u64>,
     connect_timeout: Option<f64>,
     first_byte_timeout: Option<f64>,
@@ -108,7 +108,8 @@ pub struct SummarizerConfig {
     retries: Option<u32>,
 }
 
-/// An error in a configuration. It names the place and never quotes: a line may hold a key.
+/// An error in a configuration. It names the line but never quotes it, because a line may contain a
+/// key.
 ///
 /// ```
 /// use treering_agent::SummarizerConfig;
@@ -121,18 +122,18 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("the summarizer configuration cannot be read: {0}")]
     Read(#[from] std::io::Error),
-    /// The file is not what it should be.
+    /// The file is not valid TOML, or has unexpected members.
     #[error("the summarizer configuration is wrong in line {line}: {message}")]
     Toml {
-        /// The line, from 1.
+        /// The number of the line, counted from 1.
         line: usize,
         /// The problem.
         message: String,
     },
-    /// A value is missing or impossible.
+    /// A value is missing or invalid.
     #[error("the summarizer configuration is wrong: {0}")]
     Value(String),
-    /// There is no model to talk to.
+    /// No model is configured that can answer in a conversation.
     #[error(
         "no model is configured; set ANTHROPIC_API_KEY, or OPENAI_API_KEY (or OPENAI_BASE_URL of a \
          compatible server) and TREERING_MODEL, or `provider` and `model` in the configuration file"
@@ -144,7 +145,7 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// Reads a configuration that holds this one, or parts of it.
+    /// Parses a configuration that contains this one, or parts of it.
     pub fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, ConfigError> {
         toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
@@ -175,7 +176,8 @@ impl SummarizerConfig {
         config.with_environment(None)
     }
 
-    /// The configuration with what the environment says. `chosen` wins over both.
+    /// Returns the configuration with the values of the environment. `chosen` takes precedence over
+    /// both.
     pub fn with_environment(mut self, chosen: Option<Provider>) -> Result<Self, ConfigError> {
         if let Some(chosen) = chosen {
             self.choose(chosen);
@@ -186,12 +188,12 @@ impl SummarizerConfig {
         })
     }
 
-    /// Returns the configuration of the model to talk to, with what the environment says; `chosen` wins
-    /// over both.
+    /// Returns the configuration of the model for a conversation, with the values of the
+    /// environment. `chosen` takes precedence over both.
     ///
-    /// To talk to a model is a clear wish, so a key is enough: without a provider, or with one that
-    /// is no model, `ANTHROPIC_API_KEY` stands for `anthropic`, and else `OPENAI_API_KEY` or
-    /// `OPENAI_BASE_URL` for `openai`.
+    /// For a conversation, a key is enough to choose a model: without a provider, or with one that
+    /// is not a model, `ANTHROPIC_API_KEY` chooses `anthropic`, and otherwise `OPENAI_API_KEY` or
+    /// `OPENAI_BASE_URL` chooses `openai`.
     pub fn for_chat(mut self, chosen: Option<Provider>) -> Result<Self, ConfigError> {
         if let Some(chosen) = chosen {
             self.choose(chosen);
@@ -223,7 +225,8 @@ impl SummarizerConfig {
         })
     }
 
-    /// Key and address belong to the provider the file speaks of, and to no other.
+    /// Sets the provider. Key and address in the file belong to the provider of the file, so they
+    /// are removed for another one.
     fn choose(&mut self, provider: Provider) {
         if self.provider.is_some_and(|configured| configured != provider) {
             (self.key, self.key_env, self.base_url, self.model) = (None, None, None, None);
@@ -232,7 +235,7 @@ impl SummarizerConfig {
         self.provider = Some(provider);
     }
 
-    /// The configuration with what `variable` knows.
+    /// Returns the configuration with the values that `variable` returns.
     fn with_variables(
         mut self,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -259,7 +262,7 @@ impl SummarizerConfig {
             Some(Provider::OpenAi) => ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
             _ => return Ok(self),
         };
-        // A key for the provider's own address is not sent to one that the file gives.
+        // A key for the provider's own address is not sent to an address from the file.
         if self.key.is_none() && self.base_url.is_none() {
             self.key = variable(key).map(Secret::new);
         }
@@ -267,8 +270,8 @@ impl SummarizerConfig {
         Ok(self)
     }
 
-    /// The summarizer. With no provider configured: [`SummaryError::NotConfigured`], which names the
-    /// choices.
+    /// Builds the summarizer. Without a provider, fails with [`SummaryError::NotConfigured`], which
+    /// names the choices.
     pub fn build(&self) -> Result<Arc<dyn Summarizer>, ConfigError> {
         let provider = self.provider.ok_or(SummaryError::NotConfigured)?;
         Ok(match provider {
@@ -284,7 +287,7 @@ impl SummarizerConfig {
         })
     }
 
-    /// Builds the model to talk to. Only the two providers that are models have one.
+    /// Builds the model for a conversation. Only the two providers that are models have one.
     pub fn build_chat(&self) -> Result<Arc<dyn ChatModel>, ConfigError> {
         match self.provider.ok_or(ConfigError::NoModel)? {
             Provider::Anthropic => Ok(Arc::new(self.anthropic()?)),

@@ -4,23 +4,23 @@ use super::secret::{Secret, excerpt};
 use std::fmt;
 use std::time::Duration;
 
-/// The error of a request to a model. Foreign texts in it are cut, stripped of control characters, and free of
-/// keys.
+/// The error of a request to a model. Texts of servers in it are cut, and have no control
+/// characters and no keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SummaryError {
     /// The caller canceled.
     #[error("canceled")]
     Canceled,
-    /// Nothing happened for too long.
+    /// There was no response in time.
     #[error("the model timed out after {} s, {waiting}", limit.as_secs_f64())]
     Timeout {
         /// The step that took too long.
         waiting: Waiting,
-        /// For how long.
+        /// The time limit.
         limit: Duration,
     },
-    /// The server refused.
+    /// The server refused the request.
     #[error("the server answered {status}: {message}")]
     Http {
         /// The HTTP status.
@@ -39,7 +39,7 @@ pub enum SummaryError {
         /// The message of the server.
         message: String,
     },
-    /// The answer is not what this protocol allows.
+    /// The answer violates the protocol.
     #[error("the model's answer cannot be understood: {0}")]
     Protocol(String),
     /// The summary was cut because it became too long.
@@ -48,7 +48,7 @@ pub enum SummaryError {
     /// There is no text in the answer.
     #[error("the answer is empty")]
     Empty,
-    /// The model called a tool instead of answering.
+    /// The model called a tool although none were offered.
     #[error("the model called a tool instead of answering")]
     ToolCall,
     /// The model, or a filter in front of it, declined.
@@ -68,8 +68,8 @@ pub enum SummaryError {
 }
 
 impl SummaryError {
-    /// Makes texts of others harmless: the key is taken out, then they are cut to a readable length
-    /// and stripped of control characters. In this order, so that no half of a key stays.
+    /// Makes texts of servers safe to show: removes the key, then cuts them to a readable length
+    /// and removes control characters. In this order no half of a key can remain.
     pub(crate) fn harmless(mut self, key: Option<&Secret>) -> Self {
         let texts = match &mut self {
             SummaryError::Http { message, .. } => [Some(message), None],
@@ -88,7 +88,7 @@ impl SummaryError {
         self
     }
 
-    /// Whether the server does not want a part of a request that goes by one of these words.
+    /// Returns whether the server refused a part of the request that one of these words names.
     pub(crate) fn is_about(&self, words: &[&str]) -> bool {
         match self {
             SummaryError::Http { status: 400 | 422, message } => {
@@ -103,13 +103,13 @@ impl SummaryError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Waiting {
-    /// A connection.
+    /// The connection to the server.
     Connect,
     /// The first byte of the answer.
     FirstByte,
-    /// More of the answer.
+    /// More bytes of the answer.
     More,
-    /// The end of it all, attempts and pauses included.
+    /// The end of the request, including attempts and pauses.
     Total,
 }
 

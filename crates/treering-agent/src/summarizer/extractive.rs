@@ -1,9 +1,9 @@
-//! A summary without a model: what can be quoted, quoted.
+//! Summarizes without a model, by quoting the messages.
 //!
-//! It works from the messages themselves and understands nothing: requests are the user's own words,
-//! decisions and errors are lines that say so, the state is the last thing the assistant said. The
-//! same messages always give the same text, and the text has a bound whatever they are. The sections
-//! are those a model is asked for, so that what reads one summary reads the other.
+//! Requests are the user's own words, decisions and errors are lines with certain words, and the
+//! state is the last text of the assistant. The same messages always give the same text, whose
+//! length is bounded. The sections are those that a model is asked for, so that both kinds of
+//! summaries can be read in the same way.
 
 use super::{Conversation, Summarizer, Summary, SummaryFuture, SummaryRequest};
 use std::collections::{BTreeMap, VecDeque};
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use treering::Role;
 use treering::entry::{Block, MessageView};
 
-/// Summaries by quotation, offline.
+/// A summarizer that quotes the messages, and needs no model and no network.
 ///
 /// ```
 /// use treering_agent::{Extractive, Summarizer};
@@ -21,10 +21,10 @@ use treering::entry::{Block, MessageView};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Extractive {
-    /// The largest number of items in a list of the summary. The newest are kept, and the first
+    /// The maximum number of items in a list of the summary. The newest are kept, and the first
     /// request.
     pub max_items: usize,
-    /// The number of characters that are quoted of one message or line.
+    /// The maximum length of a quotation, in characters.
     pub max_quote: usize,
 }
 
@@ -34,13 +34,13 @@ impl Extractive {
         Extractive::default()
     }
 
-    /// Sets the largest number of items in a list of the summary.
+    /// Sets the maximum number of items in a list of the summary.
     #[must_use]
     pub fn max_items(self, max_items: usize) -> Self {
         Extractive { max_items, ..self }
     }
 
-    /// Sets the number of characters that are quoted of one message or line.
+    /// Sets the maximum length of a quotation, in characters.
     #[must_use]
     pub fn max_quote(self, max_quote: usize) -> Self {
         Extractive { max_quote, ..self }
@@ -53,7 +53,8 @@ impl Default for Extractive {
     }
 }
 
-/// Words that make a line a decision. Plain ones: a wrong quotation costs little.
+/// Words that mark a line as a decision. They are common words, because a wrong quotation does
+/// little harm.
 const DECISIONS: [&str; 8] = [
     "decided",
     "decision",
@@ -77,11 +78,11 @@ const CONSTRAINTS: [&str; 9] = [
 ];
 const STEPS: [&str; 5] = ["next step", "next, ", "todo", "remaining", "still need"];
 
-/// The largest number of tools that are named.
+/// The maximum number of tools that are named.
 const MAX_TOOLS: usize = 30;
 
 impl Extractive {
-    /// Returns the summary of a conversation. Empty if there is nothing to quote.
+    /// Returns the summary of a conversation; empty if there is nothing to quote.
     pub fn extract(&self, conversation: &Conversation) -> String {
         let mut found = Found::new(self);
         for raw in &conversation.messages {
@@ -120,7 +121,7 @@ impl Summarizer for Extractive {
     }
 }
 
-/// A list that keeps its newest items, without repeating one.
+/// A list that keeps its newest items, without duplicates.
 struct Items {
     items: VecDeque<String>,
     dropped: usize,
@@ -153,7 +154,7 @@ impl Items {
     }
 }
 
-/// A heading and what is under it; nothing if there is nothing under it.
+/// Writes a heading and its content, or nothing if the content is empty.
 fn section(out: &mut String, heading: &str, write: impl FnOnce(&mut String)) {
     let mut inside = String::new();
     write(&mut inside);
@@ -175,9 +176,9 @@ struct Found {
     steps: Items,
     context: Items,
     last_said: String,
-    /// The last request has had no final answer yet.
+    /// Whether the last request has no final answer yet.
     open: bool,
-    /// The number of calls of each tool. The files they touched are listed elsewhere.
+    /// The number of calls of each tool. The files that they touched are listed separately.
     tools: BTreeMap<String, usize>,
 }
 
@@ -212,7 +213,7 @@ impl Found {
             Role::BashExecution => self.bash(message),
             Role::BranchSummary | Role::CompactionSummary => {
                 let summary = message.field("summary").unwrap_or_default();
-                // A quotation of the fixed sentences before a summary would push its content out.
+                // The fixed sentences before a summary would take the room of its content.
                 let summary = treering::branch_summary::summary_substance(&summary);
                 self.context.push(quote(summary, self.max_quote * 4));
             }
@@ -288,7 +289,7 @@ impl Found {
             return String::new();
         }
         let mut out = String::new();
-        // The first request is what it was all about, also when newer ones have pushed it out.
+        // The first request is the goal, even if newer ones have pushed it out of the list.
         section(&mut out, "## Goal", |out| {
             let first = self.first_request.as_ref();
             if let Some(first) = first.filter(|first| !self.requests.items.contains(first)) {
@@ -338,7 +339,8 @@ impl Found {
         }
         self.context.write(out);
         if !previous.is_empty() {
-            // Quoted line by line: it has headings of its own, which must not be taken for ours.
+            // It is quoted line by line, because it has headings of its own, which must not be
+            // confused with ours.
             out.push_str("\nEarlier summary:\n");
             let limit = self.max_quote * 40;
             let kept: String = previous.chars().take(limit).collect();
@@ -352,7 +354,7 @@ impl Found {
     }
 }
 
-/// `text` on one line, at most `max` characters of it.
+/// Returns `text` on one line, at most `max` characters of it.
 fn quote(text: &str, max: usize) -> String {
     let mut out = String::new();
     let mut room = max;
@@ -375,14 +377,14 @@ fn quote(text: &str, max: usize) -> String {
     out
 }
 
-/// Returns the end of `text` on one line: where commands say what went wrong.
+/// Returns the end of `text` on one line, where commands usually report errors.
 fn quote_end(text: &str, max: usize) -> String {
     let start = text.char_indices().rev().nth(max.saturating_sub(1)).map_or(0, |(at, _)| at);
     let end = text.get(start..).unwrap_or_default();
     quote(end, max)
 }
 
-/// The lines of `text` that contain one of `words`.
+/// Collects the lines of `text` that contain one of `words`.
 fn lines_with(text: &str, words: &[&str], max: usize, items: &mut Items) {
     for line in text.lines() {
         // Long lines are data, not sentences.

@@ -1,14 +1,14 @@
 //! Sends requests to a server and reads its stream of events; shared by all HTTP summarizers.
 //!
-//! One request is a POST whose answer is a stream of server-sent events. This module owns
-//! connections, timeouts, attempts and cancellation; what the events mean is the business of a
-//! [`Reader`]. A stream that breaks is asked for again, and the receiver is told that the text so far is
-//! void.
+//! One request is a POST whose answer is a stream of server-sent events. This module handles
+//! connections, timeouts, attempts and cancellation; a [`Reader`] interprets the events. If a
+//! stream breaks, the request is repeated, and the receiver learns that the text so far must be
+//! discarded.
 //!
 //! Proxies and certificates are found by the client's standard means: `HTTPS_PROXY`, `HTTP_PROXY`,
 //! `ALL_PROXY` and `NO_PROXY`; the system's certificate store, or, if set, the file `SSL_CERT_FILE`
-//! or the directory `SSL_CERT_DIR`. Redirects are not followed: a key goes where it was configured
-//! to go and nowhere else.
+//! or the directory `SSL_CERT_DIR`. Redirects are not followed, so that a key is sent only to the
+//! configured address.
 
 use super::error::{SummaryError, Waiting};
 use super::retry::{Retry, is_transient, retry_after};
@@ -22,22 +22,23 @@ use std::error::Error as _;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The largest event taken; real ones are a few hundred bytes.
+/// The maximum size of an event; real ones have a few hundred bytes.
 const EVENT_LIMIT: usize = 1 << 20;
-/// The number of bytes of a refusal that are read.
+/// The maximum number of bytes of a refusal that are read.
 const REFUSAL_LIMIT: usize = 64 << 10;
 
-/// Timeouts.
+/// The time limits of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// For a connection.
+    /// The time limit for a connection.
     pub connect: Duration,
-    /// For the first byte of an answer. Long: a local model reads the whole prompt first.
+    /// The time limit for the first byte of an answer. It is long, because a local model reads the
+    /// whole prompt first.
     pub first_byte: Duration,
-    /// For each further byte.
+    /// The time limit for each further byte.
     pub idle: Duration,
-    /// For everything, pauses and further attempts included.
+    /// The time limit for everything, including pauses and further attempts.
     pub total: Duration,
 }
 
@@ -47,25 +48,25 @@ impl Timeouts {
         Timeouts::default()
     }
 
-    /// Sets the time for a connection.
+    /// Sets the time limit for a connection.
     #[must_use]
     pub fn connect(self, connect: Duration) -> Self {
         Timeouts { connect, ..self }
     }
 
-    /// Sets the time for the first byte of an answer.
+    /// Sets the time limit for the first byte of an answer.
     #[must_use]
     pub fn first_byte(self, first_byte: Duration) -> Self {
         Timeouts { first_byte, ..self }
     }
 
-    /// Sets the time for each further byte.
+    /// Sets the time limit for each further byte.
     #[must_use]
     pub fn idle(self, idle: Duration) -> Self {
         Timeouts { idle, ..self }
     }
 
-    /// Sets the time for everything, pauses and further attempts included.
+    /// Sets the time limit for everything, including pauses and further attempts.
     #[must_use]
     pub fn total(self, total: Duration) -> Self {
         Timeouts { total, ..self }
@@ -86,14 +87,14 @@ impl Default for Timeouts {
 /// The source of proxies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Proxy {
-    /// From the environment.
+    /// The proxy is taken from the environment.
     #[default]
     System,
-    /// No proxy.
+    /// There is no proxy.
     Direct,
 }
 
-/// The HTTP client.
+/// Options of the HTTP client.
 ///
 /// ```
 /// use std::time::Duration;
@@ -145,7 +146,7 @@ impl HttpOptions {
     }
 }
 
-/// A client. Clones share connections.
+/// An HTTP client. Clones share connections.
 ///
 /// ```
 /// use treering_agent::{Http, HttpOptions};
@@ -159,29 +160,29 @@ pub struct Http {
     options: HttpOptions,
 }
 
-/// A request.
+/// A POST request.
 pub(crate) struct Post<'a> {
     pub(crate) url: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Value,
-    /// Members that are dropped, one after the other, if the server refuses them.
+    /// Members that are removed, one after the other, if the server refuses them.
     pub(crate) concessions: Vec<Concession>,
-    /// Taken out of the errors that the server reports, never out of its answer.
+    /// The key, which is removed from errors that the server reports, but never from its answer.
     pub(crate) key: Option<&'a Secret>,
     /// Whether the request offers tools.
     pub(crate) has_tools: bool,
 }
 
-/// Something that some servers refuse.
+/// A part of a request that some servers refuse.
 pub(crate) struct Concession {
-    /// The words by which a refusal is known to be about it.
+    /// The words in a refusal that show that it is about this part.
     pub(crate) about: &'static [&'static str],
     /// The new values of the body's members; those that are null are removed.
     pub(crate) changes: Vec<(&'static str, Value)>,
 }
 
 impl Post<'_> {
-    /// Concedes what the error is about. Whether there was something to concede.
+    /// Removes the part that the error is about. Returns whether there was one.
     fn concede(&mut self, error: &SummaryError) -> bool {
         let is_meant = |concession: &Concession| error.is_about(concession.about);
         let Some(place) = self.concessions.iter().position(is_meant) else { return false };
@@ -194,23 +195,23 @@ impl Post<'_> {
     }
 }
 
-/// Interprets the events of one answer. One reader per attempt.
+/// Interprets the events of one answer. There is one reader for each attempt.
 pub(crate) trait Reader: Default + Send {
-    /// Takes an event; text goes to the sink.
+    /// Handles an event, and passes text to the sink.
     fn event(&mut self, event: &SseEvent, sink: &mut Sink) -> Result<Flow, SummaryError>;
 
-    /// Passes on what was held back, at the end of a whole answer.
+    /// Passes on text that was held back, at the end of a complete answer.
     fn finish(&mut self, _sink: &mut Sink) -> Result<(), SummaryError> {
         Ok(())
     }
 
-    /// Whether an answer that simply ended here is whole.
+    /// Returns whether an answer that ends here is complete.
     fn is_whole(&self) -> bool {
         false
     }
 }
 
-/// Whether an answer goes on.
+/// Whether an answer continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     More,
@@ -219,11 +220,11 @@ pub(crate) enum Flow {
 
 /// An attempt that failed.
 struct AttemptError {
-    /// The error, with the texts of the server as they came; see [`SummaryError::harmless`].
+    /// The error, with the unchanged texts of the server; see [`SummaryError::harmless`].
     error: SummaryError,
-    /// Whether another attempt may fare better.
+    /// Whether another attempt may succeed.
     transient: bool,
-    /// The pause the server asked for.
+    /// The pause that the server asked for.
     asked: Option<Duration>,
 }
 
@@ -239,7 +240,7 @@ impl From<SummaryError> for AttemptError {
     }
 }
 
-/// Errors inside a stream that would have been a 429 or 5xx before it.
+/// Returns whether an error inside a stream corresponds to a status 429 or 5xx.
 fn is_transient_kind(kind: &str) -> bool {
     matches!(
         kind,
@@ -248,7 +249,7 @@ fn is_transient_kind(kind: &str) -> bool {
 }
 
 impl Http {
-    /// A client with these options.
+    /// Creates a client with these options.
     pub fn new(options: HttpOptions) -> Result<Self, SummaryError> {
         let builder = || {
             let builder = reqwest::Client::builder()
@@ -257,7 +258,7 @@ impl Http {
                 .connect_timeout(options.timeouts.connect);
             if options.proxy == Proxy::Direct { builder.no_proxy() } else { builder }
         };
-        // A machine without any certificates can still talk to a server of its own over http.
+        // A machine without certificates can still use its own server over http.
         let client = builder()
             .build()
             .or_else(|_| builder().tls_built_in_root_certs(false).build())
@@ -265,7 +266,8 @@ impl Http {
         Ok(Http { client, options })
     }
 
-    /// Sends `post` and reads the answer: the reader at its end, and the whole text.
+    /// Sends `post` and reads the answer. Returns the reader in its final state, and the whole
+    /// text.
     pub(crate) async fn ask<R: Reader>(
         &self,
         mut post: Post<'_>,
@@ -347,7 +349,7 @@ impl Http {
         })
     }
 
-    /// Converts a client error.
+    /// Converts an error of the HTTP client.
     fn lost(&self, error: reqwest::Error) -> SummaryError {
         if error.is_builder() {
             return SummaryError::Protocol(format!(
@@ -362,14 +364,14 @@ impl Http {
         SummaryError::Connection(explain(error))
     }
 
-    /// Converts a status other than success.
+    /// Converts a status other than success to an error.
     async fn refusal(&self, mut response: reqwest::Response) -> AttemptError {
         let status = response.status().as_u16();
         let header = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
         let asked = header.and_then(|value| retry_after(value, jiff::Timestamp::now()));
         let mut body = Vec::new();
         let idle = self.options.timeouts.idle;
-        // The status is what matters: whatever goes wrong with the body, there is less of it.
+        // Only the status matters: if reading the body fails, the message is shorter.
         while body.len() < REFUSAL_LIMIT
             && let Ok(Ok(Some(chunk))) = limited(Waiting::More, idle, response.chunk()).await
         {
@@ -384,7 +386,7 @@ impl Http {
 
 fn is_event_stream(response: &reqwest::Response) -> bool {
     let header = response.headers().get(reqwest::header::CONTENT_TYPE);
-    // A server that does not say is believed.
+    // A server that does not state the type is assumed to send events.
     header.is_none_or(|value| value.as_bytes().starts_with(b"text/event-stream"))
 }
 
@@ -399,7 +401,8 @@ fn message(body: &str) -> String {
     }
 }
 
-/// A client error with its causes, without the address: that may hold a password.
+/// Returns an error of the HTTP client with its causes, without the address, which may contain a
+/// password.
 fn explain(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();
@@ -411,7 +414,7 @@ fn explain(error: reqwest::Error) -> String {
     excerpt(&text)
 }
 
-/// A header that holds a key: marked, so that nothing on the way prints it.
+/// Returns a header with a key, marked as sensitive, so that it is never printed.
 pub(crate) fn key_header(
     headers: &mut HeaderMap,
     name: HeaderName,
@@ -424,7 +427,8 @@ pub(crate) fn key_header(
     Ok(())
 }
 
-/// `base` with `path` (`/v1/…`) under it, whether or not `base` ends with a version of its own.
+/// Returns `base` with `path` (`/v1/…`) appended, whether or not `base` already ends with a
+/// version.
 pub(crate) fn endpoint(base: &str, path: &str) -> String {
     let base = base.trim().trim_end_matches('/');
     let last = base.rsplit('/').next().unwrap_or_default();

@@ -1,14 +1,14 @@
-//! Summarizers: one conversation in, one summary out.
+//! Summarizers, which turn a conversation into a summary.
 //!
-//! This module owns the seam, [`Summarizer`], and what passes through it. A request carries the
-//! conversation twice: as the prompt a model reads ([`SummaryRequest::system`], [`SummaryRequest::user`]), and as
-//! the messages themselves ([`SummaryRequest::conversation`]), from which a summarizer without a model
-//! works. The caller fills in both and need not know which summarizer answers. The prompt, how
-//! input too large for [`Summarizer::context_window`] is folded, and where the summary is written
-//! are not decided here.
+//! This module owns the interface, [`Summarizer`], and its data types. A request contains the
+//! conversation twice: as the prompt a model reads ([`SummaryRequest::system`],
+//! [`SummaryRequest::user`]), and as the messages themselves ([`SummaryRequest::conversation`]),
+//! from which a summarizer without a model works. The caller fills in both and need not know which
+//! summarizer answers. The prompt, the handling of input too large for
+//! [`Summarizer::context_window`], and where the summary is stored are not decided here.
 //!
-//! A summary is whole or an error: one that was cut for length, came out empty, or turned into a
-//! tool call is never returned as text.
+//! A summary is complete or an error: one that was cut for length, is empty, or is a tool call is
+//! never returned as text.
 
 mod anthropic;
 mod calls;
@@ -42,15 +42,15 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use treering::usage::Usage;
 
-/// The answer of [`Summarizer::summarize`], still to come.
+/// The future of [`Summarizer::summarize`].
 pub type SummaryFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Summary, SummaryError>> + Send + 'a>>;
 
-/// Called with each piece of an answer as it arrives. It runs on the task of the request and must not
-/// block.
+/// Is called with each piece of an answer as it arrives. It runs on the task of the request and
+/// must not block.
 pub type OnDelta = Box<dyn FnMut(Delta<'_>) + Send>;
 
-/// A summary or an answer as it arrives.
+/// A piece of a summary or an answer, as it arrives.
 ///
 /// ```
 /// use treering_agent::{Delta, SummaryRequest};
@@ -66,14 +66,14 @@ pub type OnDelta = Box<dyn FnMut(Delta<'_>) + Send>;
 pub enum Delta<'a> {
     /// More text.
     Text(&'a str),
-    /// More of what the model thinks before it answers. It is not part of the text.
+    /// More of the model's thinking before it answers, which is not part of the text.
     Thinking(&'a str),
-    /// The end of a block of thinking, with the signature that the provider wants to see again if
-    /// the block is sent back to it. A block without a signature may also end with the text.
+    /// The end of a block of thinking, with the signature that the provider requires if the block
+    /// is sent back to it. A block without a signature may also end with the text.
     ThinkingEnd(Option<&'a str>),
-    /// A block of thinking that the provider encrypted, to be sent back to it as it is.
+    /// A block of thinking that the provider encrypted, to be sent back to it unchanged.
     RedactedThinking(&'a str),
-    /// Everything so far is void: the connection was lost, and the model is asked again.
+    /// The connection was lost and the model is asked again: everything so far must be discarded.
     Restart,
     /// The model is asked again after a pause, which begins now.
     Retry(&'a RetryNotice),
@@ -85,9 +85,9 @@ pub enum Delta<'a> {
 pub struct RetryNotice {
     /// The number of the attempt that follows; the first attempt is number 1.
     pub attempt: u32,
-    /// The number of the last attempt that would be made.
+    /// The number of the last possible attempt.
     pub attempts: u32,
-    /// The error of the attempt before it.
+    /// The error of the previous attempt.
     pub reason: SummaryError,
     /// The length of the pause.
     pub wait: Duration,
@@ -118,14 +118,16 @@ impl fmt::Display for RetryNotice {
 /// # });
 /// ```
 pub trait Summarizer: Send + Sync + fmt::Debug {
-    /// Returns its name in configuration and messages: `anthropic`, `openai`, `command`, …
+    /// Returns the name of the summarizer in configuration and messages: `anthropic`, `openai`,
+    /// `command`, …
     fn name(&self) -> &str;
 
-    /// Returns how many tokens of input and output it takes at once; `None` if there is no such
-    /// limit, so that nothing has to be folded.
+    /// Returns the size of the context window in tokens, for input and output together; `None` if
+    /// there is no limit, so that the input need not be split.
     fn context_window(&self) -> Option<u64>;
 
-    /// Summarizes. Nothing is written anywhere; a canceled request is [`SummaryError::Canceled`].
+    /// Summarizes a conversation. Nothing is written; a canceled request fails with
+    /// [`SummaryError::Canceled`].
     fn summarize<'a>(
         &'a self,
         request: SummaryRequest,
@@ -141,11 +143,12 @@ pub struct SummaryRequest {
     pub system: String,
     /// The user text: the conversation as text, and the instructions.
     pub user: String,
-    /// The same conversation as data.
+    /// The same conversation as messages.
     pub conversation: Conversation,
-    /// The longest answer in tokens; `None` leaves it to the summarizer's configuration.
+    /// The maximum length of the summary in tokens; `None` for the default of the summarizer's
+    /// configuration.
     pub max_output_tokens: Option<u64>,
-    /// Receives the text as it arrives.
+    /// A function that receives the text as it arrives.
     pub on_delta: Option<OnDelta>,
 }
 
@@ -155,19 +158,19 @@ impl SummaryRequest {
         SummaryRequest { system: system.into(), user: user.into(), ..SummaryRequest::default() }
     }
 
-    /// Sets the same conversation as data.
+    /// Sets the same conversation as messages.
     #[must_use]
     pub fn conversation(self, conversation: Conversation) -> Self {
         SummaryRequest { conversation, ..self }
     }
 
-    /// Sets the longest answer in tokens.
+    /// Sets the maximum length of the summary in tokens.
     #[must_use]
     pub fn max_output_tokens(self, max_output_tokens: u64) -> Self {
         SummaryRequest { max_output_tokens: Some(max_output_tokens), ..self }
     }
 
-    /// Sets what receives the text as it arrives.
+    /// Sets the function that receives the text as it arrives.
     #[must_use]
     pub fn on_delta(self, on_delta: OnDelta) -> Self {
         SummaryRequest { on_delta: Some(on_delta), ..self }
@@ -176,7 +179,7 @@ impl SummaryRequest {
 
 impl fmt::Debug for SummaryRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Conversations are long and private: their sizes say enough.
+        // Conversations are long and private, so only their size is printed.
         f.debug_struct("SummaryRequest")
             .field("system_bytes", &self.system.len())
             .field("user_bytes", &self.user.len())
@@ -187,25 +190,26 @@ impl fmt::Debug for SummaryRequest {
     }
 }
 
-/// A conversation as data.
+/// A conversation as messages.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Conversation {
-    /// The messages in treering's own shape, oldest first: [`treering::context::ContextMessage::json`].
+    /// The messages in treering's own format, oldest first:
+    /// [`treering::context::ContextMessage::json`].
     pub messages: Vec<Vec<u8>>,
-    /// The summary that an earlier compaction left, to be carried on.
+    /// The summary of an earlier compaction, which the new summary should include.
     pub previous_summary: Option<String>,
     /// The user's focus for the summary.
     pub instructions: Option<String>,
 }
 
 impl Conversation {
-    /// Creates a conversation of messages in treering's own shape.
+    /// Creates a conversation of messages in treering's own format.
     pub fn new(messages: Vec<Vec<u8>>) -> Self {
         Conversation { messages, ..Conversation::default() }
     }
 
-    /// Sets the summary that an earlier compaction left.
+    /// Sets the summary of an earlier compaction.
     #[must_use]
     pub fn previous_summary(self, previous_summary: impl Into<String>) -> Self {
         Conversation { previous_summary: Some(previous_summary.into()), ..self }
@@ -218,7 +222,7 @@ impl Conversation {
     }
 }
 
-/// A whole summary.
+/// A complete summary.
 ///
 /// ```
 /// use treering::usage::Usage;
@@ -231,23 +235,23 @@ impl Conversation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// The text, without white space around it; never empty.
+    /// The text, without surrounding white space; never empty.
     pub text: String,
     /// The usage, if the server reported it.
     pub usage: Option<Usage>,
-    /// The model that wrote it, as the server names it, else as it was asked for.
+    /// The model that wrote the summary, as the server names it, or else as it was requested.
     pub model: Option<String>,
-    /// The summarizer's [`name`](Summarizer::name), or the provider its configuration names.
+    /// The summarizer's [`name`](Summarizer::name), or the provider that its configuration names.
     pub provider: String,
 }
 
 impl Summary {
-    /// Creates a summary of unknown model and usage.
+    /// Creates a summary with an unknown model and unknown usage.
     pub fn new(provider: impl Into<String>, text: impl Into<String>) -> Self {
         Summary { text: text.into(), usage: None, model: None, provider: provider.into() }
     }
 
-    /// Sets the model that wrote it.
+    /// Sets the model that wrote the summary.
     #[must_use]
     pub fn model(self, model: impl Into<String>) -> Self {
         Summary { model: Some(model.into()), ..self }
@@ -260,17 +264,17 @@ impl Summary {
     }
 }
 
-/// The text as it arrives.
+/// Collects the text as it arrives.
 pub(crate) struct Sink {
     text: String,
-    /// The size of what the model thought.
+    /// The size of the model's thinking so far.
     thought: usize,
     /// Whether the model may call tools.
     pub(crate) takes_calls: bool,
     on_delta: Option<OnDelta>,
 }
 
-/// The largest answer taken, thinking included. A summary is a few thousand characters.
+/// The maximum size of an answer, including thinking. A summary has a few thousand characters.
 const MAX_TEXT: usize = 4 << 20;
 
 impl Sink {
@@ -292,7 +296,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Passes on what the model thinks.
+    /// Passes on the model's thinking.
     pub(crate) fn think(&mut self, delta: &str) -> Result<(), SummaryError> {
         if !delta.is_empty() {
             self.check_room(delta)?;
@@ -321,7 +325,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Tells that the model is asked again.
+    /// Reports that the model is asked again.
     pub(crate) fn retry(&mut self, notice: &RetryNotice) {
         self.tell(Delta::Retry(notice));
     }
@@ -333,7 +337,7 @@ impl Sink {
         }
     }
 
-    /// Forgets what arrived, for another attempt.
+    /// Discards everything that arrived, for another attempt.
     pub(crate) fn rewind(&mut self) {
         if !self.text.is_empty() || self.thought > 0 {
             self.text.clear();
@@ -348,7 +352,7 @@ impl Sink {
         }
     }
 
-    /// Returns the text without white space around it, which may be empty.
+    /// Returns the text without surrounding white space, which may be empty.
     pub(crate) fn finish(&mut self) -> String {
         let text = std::mem::take(&mut self.text);
         match text.trim() {

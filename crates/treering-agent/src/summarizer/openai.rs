@@ -1,7 +1,8 @@
-//! OpenAI-compatible chat completions, streaming: OpenAI itself, Ollama, llama.cpp, vLLM and others.
+//! A client of OpenAI-compatible chat completions, with streaming: OpenAI itself, Ollama,
+//! llama.cpp, vLLM and others.
 //!
-//! What they agree on is small, so little is asked of them: usage may be missing, `[DONE]` may be
-//! missing after a reason to finish, and a key is sent only if there is one.
+//! These servers have little in common, so little is required of them: usage may be missing,
+//! `[DONE]` may be missing after a finish reason, and a key is sent only if there is one.
 
 use super::Sink;
 use super::calls::{Calls, add_members, check_empty};
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use treering::usage::Usage;
 
-/// Summaries by a model behind an OpenAI-compatible server.
+/// A model behind an OpenAI-compatible server.
 ///
 /// ```
 /// use treering_agent::{ChatModel, Http, HttpOptions, OpenAi};
@@ -32,11 +33,11 @@ pub struct OpenAi {
     key: Option<Secret>,
     /// The model's id.
     pub model: String,
-    /// The base URL of the API, with or without `/v1`; `https://api.openai.com/v1` unless told otherwise.
+    /// The base URL of the API, with or without `/v1`; `https://api.openai.com/v1` by default.
     pub base_url: String,
     /// The model's context window in tokens.
     pub context_window: u64,
-    /// The longest answer, unless a request says otherwise.
+    /// The default maximum length of an answer, in tokens.
     pub max_output_tokens: u64,
 }
 
@@ -44,7 +45,7 @@ impl OpenAi {
     /// The default base URL.
     pub const BASE_URL: &'static str = "https://api.openai.com/v1";
 
-    /// Summaries by `model`. Servers of one's own usually need no key.
+    /// Creates a client for `model`. Local servers usually need no key.
     pub fn new(http: Http, key: Option<Secret>, model: impl Into<String>) -> Self {
         OpenAi {
             http,
@@ -137,7 +138,7 @@ impl ChatModel for OpenAi {
     }
 }
 
-/// Few models know more than this.
+/// Returns the reasoning effort. Few models know more than these.
 fn effort(thinking: ThinkingLevel) -> &'static str {
     match thinking {
         ThinkingLevel::Minimal => "minimal",
@@ -187,7 +188,7 @@ struct Choice {
 struct ChoiceDelta {
     content: Option<String>,
     tool_calls: Option<Vec<CallDelta>>,
-    /// Thinking, under the name that the server has for it.
+    /// The other members, among them thinking, whose name depends on the server.
     #[serde(flatten)]
     other: serde_json::Map<String, Value>,
 }
@@ -223,7 +224,7 @@ impl From<Tokens> for Usage {
         let cached = tokens.prompt_tokens_details.and_then(|details| details.cached_tokens);
         let cache_read = cached.unwrap_or_default();
         Usage::of_request()
-            // Here the prompt contains what the cache served.
+            // The prompt tokens include those from the cache.
             .input(tokens.prompt_tokens.unwrap_or_default().saturating_sub(cache_read))
             .output(tokens.completion_tokens.unwrap_or_default())
             .cache_read(cache_read)
@@ -243,7 +244,7 @@ impl Reader for OpenAiReader {
         if chunk.model.as_deref().is_some_and(|model| !model.is_empty()) {
             self.model = chunk.model;
         }
-        // Some servers count along with every chunk: the last count holds.
+        // Some servers send counts with every chunk: the last one counts.
         self.usage = chunk.usage.map(Usage::from).or(self.usage);
         let Some(choice) = chunk.choices.unwrap_or_default().into_iter().next() else {
             return Ok(Flow::More);
@@ -255,7 +256,7 @@ impl Reader for OpenAiReader {
                 let function = call.function.as_ref();
                 let name = function.and_then(|function| function.name.as_deref());
                 let arguments = function.and_then(|function| function.arguments.as_deref());
-                // A server that leaves the index out sends every call in one piece.
+                // A server that omits the index sends every call in one piece.
                 let index = call.index.unwrap_or(self.calls.len());
                 self.calls.push(index, call.id.as_deref(), name, arguments, sink)?;
             }
@@ -285,14 +286,14 @@ impl OpenAiReader {
             Some("content_filter") => {
                 return Err(SummaryError::Refused("content_filter".into()));
             }
-            // Servers have their own words for a normal end ("stop", "eos", "end_turn" …).
+            // Servers have different words for a normal end ("stop", "eos", "end_turn" …).
             Some(_) => self.finished = true,
         }
         Ok(())
     }
 }
 
-/// An error in the stream: an object, or just a text.
+/// Converts an error in the stream, which is an object or just a text.
 fn stream_error(error: &Value) -> SummaryError {
     let part = |key: &str| match &error[key] {
         Value::String(text) => Some(text.clone()),

@@ -1,4 +1,4 @@
-//! When to ask again, and after which pause.
+//! Decides whether a request is retried, and after which pause.
 
 use super::error::SummaryError;
 use std::fmt;
@@ -6,22 +6,22 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Told of each pause before it begins.
+/// Is called before each pause.
 type OnRetry = Arc<dyn Fn(&SummaryError, Duration) + Send + Sync>;
 
-/// The policy of retries after a 408, 429 or 5xx, or a lost connection. A request is not
-/// retried once part of its answer has been shown.
+/// The policy of retries after a 408, 429 or 5xx, or a lost connection. A request is not retried
+/// once a part of its answer has been shown.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Retry {
-    /// Further attempts after the first.
+    /// The number of further attempts after the first.
     pub retries: u32,
-    /// The first pause; each further one is twice as long. Up to half of it is left to chance, so
-    /// that clients refused together do not come back together.
+    /// The first pause; each further one is twice as long. Up to half of it is random, so that
+    /// clients that were refused together do not retry together.
     pub first_pause: Duration,
-    /// The longest pause, also when the server asks for more with `Retry-After`.
+    /// The longest pause, even if the server asks for more with `Retry-After`.
     pub longest_pause: Duration,
-    /// Told of each pause before it begins, for a status line.
+    /// A function that is called before each pause, for a status line.
     pub on_retry: Option<OnRetry>,
 }
 
@@ -49,7 +49,7 @@ impl Retry {
         Retry { longest_pause, ..self }
     }
 
-    /// Sets a function that is told of each pause before it begins.
+    /// Sets a function that is called before each pause.
     #[must_use]
     pub fn on_retry(
         self,
@@ -81,7 +81,8 @@ impl fmt::Debug for Retry {
 }
 
 impl Retry {
-    /// Returns the pause before retry number `retry` (from 0), given what the server asked for.
+    /// Returns the pause before retry number `retry` (from 0), given the pause that the server
+    /// asked for.
     pub(crate) fn pause(&self, retry: u32, asked: Option<Duration>) -> Duration {
         let longest = self.longest_pause;
         if let Some(asked) = asked {
@@ -92,24 +93,25 @@ impl Retry {
     }
 }
 
-/// Returns a number in 0..1. Chance enough to spread clients; the standard library seeds it.
+/// Returns a number in 0..1 that is random enough to spread clients; the standard library seeds it.
 fn chance() -> f64 {
     let bits = RandomState::new().build_hasher().finish() >> 11;
     bits as f64 / (1u64 << 53) as f64
 }
 
-/// Returns a `Retry-After` header, in seconds or as an HTTP date, as a pause from `now` on.
+/// Returns the pause that a `Retry-After` header asks for, in seconds or as an HTTP date, from
+/// `now` on.
 pub(crate) fn retry_after(value: &str, now: jiff::Timestamp) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse::<u64>() {
         return Some(Duration::from_secs(seconds));
     }
     let then = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
-    // A date in the past means now.
+    // A date in the past means no pause.
     Some(Duration::try_from(then.duration_since(now)).unwrap_or_default())
 }
 
-/// Returns whether a status is worth another attempt.
+/// Returns whether a status is temporary, so that another attempt may succeed.
 pub(crate) fn is_transient(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502..=599)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A key. Neither `Debug` nor `Display` nor serialization shows it.
+/// An API key. Neither `Debug` nor `Display` nor serialization shows it.
 ///
 /// ```
 /// let key = treering_agent::Secret::new("sk-123");
@@ -12,17 +12,18 @@ use std::fmt;
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps `key`, without the white space around it that files and shells like to add.
+    /// Creates a secret from `key`, without the surrounding white space that files and shells often
+    /// add.
     pub fn new(key: impl AsRef<str>) -> Self {
         Secret(key.as_ref().trim().to_owned())
     }
 
-    /// Whether there is nothing in it.
+    /// Returns whether the key is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The key itself, for the one place that sends it.
+    /// Returns the key itself, for the code that sends it.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
@@ -31,7 +32,7 @@ impl Secret {
     ///
     /// A key shorter than [`Self::SHORTEST`] is a placeholder ("test", "ollama", "1"): it keeps
     /// nothing secret, and its letters occur in ordinary words, so the text is returned unchanged.
-    /// Only for errors: the content of an answer is never changed.
+    /// This is only for errors: the content of an answer is never changed.
     pub(crate) fn redact(&self, text: &str) -> String {
         if self.0.chars().count() < Self::SHORTEST {
             return text.to_owned();
@@ -39,7 +40,7 @@ impl Secret {
         text.replace(&self.0, "…")
     }
 
-    /// The length in characters from which a key is taken for a secret.
+    /// The length in characters from which a key is treated as a secret.
     const SHORTEST: usize = 8;
 }
 
@@ -51,7 +52,7 @@ impl fmt::Debug for Secret {
 
 impl<'de> serde::Deserialize<'de> for Secret {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        // Through a visitor of our own: a wrong type must not be quoted in the error.
+        // With the usual visitor, an error about a wrong type would quote the value.
         struct Text;
         impl serde::de::Visitor<'_> for Text {
             type Value = Secret;
@@ -66,7 +67,8 @@ impl<'de> serde::Deserialize<'de> for Secret {
     }
 }
 
-/// A foreign text as part of an error: cut, on one line, nothing in it that a terminal would obey.
+/// Returns a text of a server for an error message: cut, on one line, and without control
+/// characters.
 pub(crate) fn excerpt(text: &str) -> String {
     const MAX: usize = 500;
     let mut out = String::new();
@@ -84,7 +86,7 @@ pub(crate) fn excerpt(text: &str) -> String {
     out
 }
 
-/// Characters that reorder or hide what stands around them.
+/// Returns whether a character reorders or hides the text around it.
 fn is_format(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }

@@ -1,9 +1,8 @@
-//! Server-sent events, byte by byte.
+//! Parses server-sent events from pieces of any size.
 //!
-//! The parser takes whatever the network delivers, in whatever pieces, and gives out whole events;
-//! how the bytes were cut never matters. Lines end with LF, CRLF or CR. Bytes are decoded only when
-//! an event is complete, so a character may be cut anywhere. An event larger than the limit is an
-//! error: memory never grows beyond it.
+//! The result does not depend on how the bytes are divided into pieces. Lines end with LF, CRLF or
+//! CR. Bytes are decoded only when an event is complete, so a character may be divided between
+//! pieces. An event larger than the limit is an error: memory never grows beyond it.
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,11 +13,11 @@ pub(crate) struct SseEvent {
     pub(crate) data: String,
 }
 
-/// An event was larger than the limit.
+/// The error for an event that is larger than the limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooLarge;
 
-/// The parser; see the module.
+/// A parser of server-sent events.
 #[derive(Debug)]
 pub(crate) struct SseParser {
     line: Vec<u8>,
@@ -44,7 +43,7 @@ impl SseParser {
         }
     }
 
-    /// Takes in `bytes` and adds the events they complete to `events`.
+    /// Parses `bytes` and adds the events that they complete to `events`.
     pub(crate) fn feed(
         &mut self,
         mut bytes: &[u8],
@@ -97,12 +96,13 @@ impl SseParser {
                 self.has_data = true;
                 self.data.extend_from_slice(value);
             }
-            // A comment (empty field), or `id` and `retry`, which only a reconnecting reader needs.
+            // Comments (an empty field), `id` and `retry` are ignored: only a reader that
+            // reconnects needs them.
             _ => {}
         }
     }
 
-    /// An empty line: the event is over. One without data is none.
+    /// Ends an event at an empty line. An event without data is ignored.
     fn dispatch(&mut self, events: &mut Vec<SseEvent>) {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         let name = text(std::mem::take(&mut self.name));

@@ -1,15 +1,16 @@
-//! The thinking of a model behind an OpenAI-compatible server: in a field of its own, or in the text.
+//! Finds the thinking of a model behind an OpenAI-compatible server, in a field of its own or in
+//! the text.
 //!
 //! Servers that know the model's format send its thinking beside the text, under one of several
-//! names. Others pass on the text as the model writes it, with the thinking at its beginning between
-//! `<think>` and `</think>`. Both arrive at the [`Sink`] as thinking. The signature of a block is the
-//! name of its field, as pi records it; a block taken from the text has none.
+//! names. Others pass on the text as the model writes it, with the thinking at its beginning
+//! between `<think>` and `</think>`. Both reach the [`Sink`] as thinking. The signature of a block
+//! is the name of its field, as pi records it; a block taken from the text has none.
 
 use super::Sink;
 use super::error::SummaryError;
 use serde_json::{Map, Value};
 
-/// The names of the field, in the order in which they are looked for.
+/// The names of the field, in the order in which they are tried.
 const FIELDS: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_text", "thinking"];
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
@@ -17,28 +18,28 @@ const CLOSE: &str = "</think>";
 /// Separates thinking from text as both arrive.
 #[derive(Debug, Default)]
 pub(super) struct Thoughts {
-    /// The field that the thinking so far came in, until text follows.
+    /// The field in which the thinking so far arrived, until text follows.
     field: Option<&'static str>,
     place: TextState,
-    /// Text that may turn out to be a mark.
+    /// Text that may turn out to be a tag.
     held: String,
 }
 
 /// The part of the text that is arriving.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum TextState {
-    /// Nothing but white space, or a part of the opening mark.
+    /// Only white space, or a part of the opening tag, has arrived.
     #[default]
     Start,
-    /// Between the marks.
+    /// The text between the tags.
     Thinking,
-    /// White space after the closing mark.
+    /// White space after the closing tag.
     Between,
     Text,
 }
 
 impl Thoughts {
-    /// Takes the members of a delta other than its text.
+    /// Handles the members of a delta other than its text.
     pub(super) fn field(
         &mut self,
         members: &Map<String, Value>,
@@ -56,7 +57,7 @@ impl Thoughts {
         }
     }
 
-    /// Takes more of the text.
+    /// Handles more of the text.
     pub(super) fn content(&mut self, text: &str, sink: &mut Sink) -> Result<(), SummaryError> {
         if text.is_empty() {
             return Ok(());
@@ -102,7 +103,7 @@ impl Thoughts {
         sink.push(rest)
     }
 
-    /// Passes on what was held back, at the end of the answer.
+    /// Passes on text that was held back, at the end of the answer.
     pub(super) fn finish(&mut self, sink: &mut Sink) -> Result<(), SummaryError> {
         self.end_field(sink);
         let held = std::mem::take(&mut self.held);
@@ -119,7 +120,7 @@ impl Thoughts {
     }
 }
 
-/// Returns the length of the longest end of `text` that the closing mark begins with.
+/// Returns the length of the longest end of `text` that is a beginning of the closing tag.
 fn begun_mark(text: &str) -> usize {
     (1..CLOSE.len()).rev().find(|&length| text.ends_with(&CLOSE[..length])).unwrap_or(0)
 }

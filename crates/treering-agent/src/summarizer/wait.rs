@@ -1,25 +1,25 @@
-//! The one place where a wait can be given up: by the caller, or by the clock.
+//! Waits for work with cancellation and time limits.
 
 use super::error::{SummaryError, Waiting};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// `work`, unless it is canceled or takes longer than `total`. Giving up drops it: whatever it holds
-/// (a connection, a child process) goes with it, wherever it was.
+/// Runs `work`, unless it is canceled or takes longer than `total`. In that case the work is
+/// dropped, with everything it holds, such as a connection or a child process.
 pub(crate) async fn within<T>(
     cancel: &CancellationToken,
     total: Duration,
     work: impl Future<Output = Result<T, SummaryError>>,
 ) -> Result<T, SummaryError> {
     tokio::select! {
-        // In this order, so that work that is always ready cannot outrun a cancellation.
+        // The order matters: work that is always ready must not prevent a cancellation.
         biased;
         () = cancel.cancelled() => Err(SummaryError::Canceled),
         done = limited(Waiting::Total, total, work) => done?,
     }
 }
 
-/// `work`, or a timeout that says what it was waiting for.
+/// Runs `work`, or fails with a timeout that names the step.
 pub(crate) async fn limited<T>(
     waiting: Waiting,
     limit: Duration,

@@ -1,4 +1,4 @@
-//! One answer of a model: collected as it arrives, and turned into an entry.
+//! Collects an answer of a model as it arrives, and turns it into an entry.
 
 use super::TurnEnd;
 use crate::chat::ChatModel;
@@ -62,7 +62,7 @@ impl Partial {
         }
     }
 
-    /// Returns the entry of the answer: thinking, text and tool calls, in the order of pi.
+    /// Returns the entry of the answer: thinking, text and tool calls, in pi's order.
     pub(super) fn entry(
         &self,
         model: &dyn ChatModel,
@@ -83,7 +83,8 @@ impl Partial {
             answer = answer.with_text(&self.text);
         }
         for call in &self.calls {
-            // Arguments that are no object are recorded as none, and the result says why.
+            // Arguments that are not an object are recorded as an empty one, and the result states
+            // the reason.
             let arguments = if call.is_valid() { &*call.arguments } else { "{}" };
             answer = answer.with_tool_call(&call.id, &call.name, arguments)?;
         }
@@ -94,7 +95,8 @@ impl Partial {
     }
 }
 
-/// Returns a function that collects an answer in `partial`, broadcasts it and passes it on.
+/// Returns a function that collects an answer in `partial`, broadcasts it, and passes it to the
+/// caller's function.
 pub(super) fn collect(
     partial: &Arc<Mutex<Partial>>,
     on_delta: &Arc<Mutex<Option<OnDelta>>>,

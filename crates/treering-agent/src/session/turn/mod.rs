@@ -1,13 +1,14 @@
 //! A turn: a message of the user, the answers of a model, and the tools that it calls, all recorded.
 //!
-//! The user's message is in the session before the model is asked, so nothing that was typed is lost.
-//! Then rounds follow: the model answers, the answer is recorded as far as it came, its tool calls are
-//! run, and their results are recorded. The turn ends with an answer without calls, with an answer that
-//! fails or is aborted, or at the bound on rounds. Every call that was recorded has a result.
+//! The user's message is written to the session before the model is asked, so that it cannot be
+//! lost. Then rounds follow: the model answers, the answer is recorded as far as it arrived, its
+//! tool calls are run, and their results are recorded. The turn ends with an answer without calls,
+//! with an answer that fails or is aborted, or at the limit of rounds. Every recorded call has a
+//! result.
 //!
-//! An answer that failed in a way that may pass is recorded, the leaf is moved back before it, and the
-//! model is asked again. A context that is too large is compacted: before the turn, between rounds by
-//! estimate, and when the provider refuses it. A compaction that fails does not end the turn.
+//! After a temporary failure, the answer is recorded, the leaf is moved back before it, and the
+//! model is asked again. A context that is too large is compacted: before the turn, between rounds
+//! by estimate, and when the provider refuses it. A compaction that fails does not end the turn.
 
 mod answer;
 mod tools;
@@ -41,11 +42,11 @@ use treering::{EntryId, Error, Message, NewEntry, Session};
 pub struct TurnSettings {
     /// The system prompt. System messages of the session follow it.
     pub system_prompt: Option<String>,
-    /// The largest number of answers in one turn. A turn in which the model keeps calling tools ends
-    /// after so many.
+    /// The maximum number of answers in one turn. A turn in which the model keeps calling tools
+    /// ends after that.
     pub max_rounds: u32,
-    /// The number of times that a failed answer is requested again. The HTTP clients of this crate retry on
-    /// their own account before that ([`Retry`](crate::Retry)).
+    /// The number of times that a failed answer is requested again. The HTTP clients of this crate
+    /// additionally retry on their own ([`Retry`](crate::Retry)).
     pub retries: u32,
     /// The pause before the first retry; each further one is twice as long.
     pub retry_pause: Duration,
@@ -63,7 +64,7 @@ impl TurnSettings {
         TurnSettings { system_prompt: Some(system_prompt.into()), ..self }
     }
 
-    /// Sets the largest number of answers in one turn.
+    /// Sets the maximum number of answers in one turn.
     #[must_use]
     pub fn max_rounds(self, max_rounds: u32) -> Self {
         TurnSettings { max_rounds, ..self }
@@ -93,7 +94,7 @@ impl Default for TurnSettings {
     }
 }
 
-/// The end of a turn.
+/// The way in which a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TurnEnd {
@@ -101,7 +102,7 @@ pub enum TurnEnd {
     Complete,
     /// The answer reached the limit of output tokens.
     Length,
-    /// The user aborted.
+    /// The user aborted the turn.
     Aborted,
     /// An answer failed.
     Failed(SummaryError),
@@ -144,15 +145,15 @@ pub struct TurnReport {
     pub question: EntryId,
     /// The entry of the last answer.
     pub answer: EntryId,
-    /// The text of the last answer, as far as it came.
+    /// The text of the last answer, as far as it arrived.
     pub text: String,
     /// The usage of all answers together, if the server reported any.
     pub usage: Option<Usage>,
-    /// The model, as it was asked for.
+    /// The id of the requested model.
     pub model: String,
     /// The number of answers, without those that were retried.
     pub rounds: u32,
-    /// The end of the turn.
+    /// The way in which the turn ended.
     pub end: TurnEnd,
 }
 
@@ -168,7 +169,7 @@ struct Round<'a> {
     on_delta: Arc<Mutex<Option<OnDelta>>>,
 }
 
-/// One answer, recorded.
+/// A recorded answer.
 struct Answered {
     entry: EntryId,
     partial: Partial,
@@ -178,7 +179,7 @@ struct Answered {
 
 impl AgentSession {
     /// Sends a message to a model, runs the tools that it calls, and records everything, until the
-    /// model is done. `on_delta` sees the answers as they arrive, and so do
+    /// model is done. `on_delta` receives the answers as they arrive, and so do the receivers of
     /// [`subscribe_deltas`](AgentSession::subscribe_deltas).
     ///
     /// An answer that fails or is aborted is recorded as well: see [`TurnReport::end`].
@@ -223,7 +224,7 @@ impl AgentSession {
         }
         let report = self.run_turn(model, text, on_delta, cancel).await?;
         if report.end == TurnEnd::Complete {
-            // The turn has succeeded even if this fails.
+            // The turn has succeeded even if the compaction fails.
             let _ = self.make_room(model, cancel).await;
         }
         self.act().await;
@@ -335,8 +336,8 @@ impl Round<'_> {
         Ok(Late::Reply.attach(&self.session, Some(at), &entry)?.id)
     }
 
-    /// Asks the model and records its answer; again after a failure that may pass, and after a
-    /// compaction if the context was too large. `at` is the entry to answer.
+    /// Asks the model and records its answer. The model is asked again after a temporary failure,
+    /// and after a compaction if the context was too large. `at` is the entry to answer.
     async fn answer(&self, at: &mut EntryId) -> Result<Answered, AgentError> {
         let (mut failures, mut was_compacted) = (0, false);
         loop {
@@ -346,7 +347,7 @@ impl Round<'_> {
                 && !was_compacted
                 && let Some(compaction) = self.compact(at, CompactReason::Overflow).await
             {
-                // The refused request produced nothing to record.
+                // The refused request produced no answer to record.
                 *at = compaction;
                 was_compacted = true;
                 continue;
@@ -363,7 +364,7 @@ impl Round<'_> {
                     self.rewind(at, &entry, error, failures, wait)?;
                     tokio::select! {
                         () = tokio::time::sleep(wait) => {}
-                        // The next request is aborted at once, and recorded so.
+                        // The next request is aborted at once, and recorded as aborted.
                         () = self.cancel.cancelled() => {}
                     }
                 }
@@ -372,7 +373,7 @@ impl Round<'_> {
         }
     }
 
-    /// Moves the leaf back before a failed answer, unless it was moved elsewhere meanwhile.
+    /// Moves the leaf back before a failed answer, unless it was moved meanwhile.
     fn rewind(
         &self,
         at: &EntryId,
@@ -415,7 +416,7 @@ impl Round<'_> {
         let stream = self.agent.hooks.answer_stream();
         request.on_delta = Some(collect(&partial, &self.on_delta, stream));
         let answered = tokio::select! {
-            // An answer that is complete is not thrown away.
+            // A complete answer must not be discarded.
             biased;
             answered = self.model.answer(request, self.cancel) => answered,
             () = self.cancel.cancelled() => Err(SummaryError::Canceled),
@@ -435,7 +436,7 @@ impl Round<'_> {
         Ok((partial, usage, end))
     }
 
-    /// Gives every call an id of its own: some servers send none, or the same one twice.
+    /// Gives every call a unique id: some servers send none, or the same one twice.
     fn named(&self, mut calls: Vec<crate::tool::ToolCall>) -> Vec<crate::tool::ToolCall> {
         let mut seen = std::collections::HashSet::new();
         for call in &mut calls {
@@ -480,7 +481,7 @@ impl Round<'_> {
     }
 }
 
-/// Returns whether another request may succeed where this one failed.
+/// Returns whether an error is temporary, so that another request may succeed.
 fn may_pass(error: &SummaryError) -> bool {
     match error {
         SummaryError::Connection(_)
@@ -497,7 +498,7 @@ fn name_of(model: &dyn ChatModel) -> Model {
     Model::new(provider, id)
 }
 
-/// Writes the question, after a change of models if there is one, in one append.
+/// Writes the user's message in one append, after a change of the model if there is one.
 fn write_question(session: &Session, model: &dyn ChatModel, text: &str) -> Result<EntryId, Error> {
     let mut entries = Vec::new();
     if session.projection()?.model.as_ref() != Some(&name_of(model)) {

@@ -1,8 +1,8 @@
 //! Runs the tool calls of an answer.
 //!
-//! Every call gets exactly one result, whatever happens: a tool that does not exist, fails or panics, and
-//! a call that the user aborted, have results that say so. Providers refuse a conversation in which a
-//! call has none.
+//! Every call gets exactly one result: for a tool that does not exist, fails or panics, and for a
+//! call that the user aborted, the result says so. Providers refuse a conversation in which a call
+//! has none.
 
 use super::Round;
 use crate::error::AgentError;
@@ -48,7 +48,7 @@ impl Running {
     /// Waits for the result, which is an error if the user aborts or the tool panics.
     async fn finish(&mut self, cancel: &CancellationToken) -> ToolOutput {
         tokio::select! {
-            // A result that is there is not thrown away.
+            // A result that has arrived must not be discarded.
             biased;
             output = &mut self.0 => output.unwrap_or_else(|died| match died.is_panic() {
                 true => ToolOutput::error("The tool failed: it panicked."),
@@ -60,8 +60,7 @@ impl Running {
 }
 
 impl Round<'_> {
-    /// Runs calls and records a result for each, in their order, behind `answer`. Returns the last
-    /// result.
+    /// Runs calls and records a result for each, in order, below `answer`. Returns the last result.
     pub(super) async fn run_tools(
         &self,
         answer: EntryId,
@@ -89,7 +88,7 @@ impl Round<'_> {
         self.tools.iter().find(|tool| tool.name() == name).cloned()
     }
 
-    /// Runs calls at the same time.
+    /// Runs calls concurrently.
     async fn run_group(
         &self,
         mut last: EntryId,
@@ -97,7 +96,7 @@ impl Round<'_> {
     ) -> Result<EntryId, AgentError> {
         let mut running = Vec::new();
         for call in calls {
-            // A turn that was aborted starts nothing more.
+            // An aborted turn starts no further calls.
             let started = (!self.cancel.is_cancelled()).then(|| {
                 self.agent.hooks.publish(Event::ToolStart(Arc::new(ToolStarted {
                     call: call.id.clone(),
@@ -136,7 +135,7 @@ fn result(call: &ToolCall, output: ToolOutput) -> ToolResultMessage {
         result = result.with_image(mime_type, data);
     }
     match output.details {
-        // The result counts even if its details are not JSON.
+        // The result is recorded even if its details are not JSON.
         Some(details) => result.clone().with_details(details).unwrap_or(result),
         None => result,
     }
