@@ -1,4 +1,5 @@
-//! The address of a database: `postgres://user@host1:port,host2:port/db?target_session_attrs=read-write`.
+//! Parses the address of a database:
+//! `postgres://user@host1:port,host2:port/db?target_session_attrs=read-write`.
 
 use crate::tls;
 use rustls::ClientConfig;
@@ -16,9 +17,9 @@ pub(crate) struct Address {
     /// The settings that all hosts share.
     pub(crate) config: Config,
     pub(crate) hosts: Vec<HostAddress>,
-    /// Whether a host that only answers reads is passed over.
+    /// Whether a host that accepts no writes is skipped.
     pub(crate) needs_writes: bool,
-    /// The configuration of TLS, unless it is switched off.
+    /// The TLS configuration; `None` if TLS is disabled.
     pub(crate) tls: Option<Arc<ClientConfig>>,
     /// The address for messages, without the password.
     pub(crate) name: String,
@@ -27,7 +28,7 @@ pub(crate) struct Address {
 /// One host of an address.
 #[derive(Debug, Clone)]
 pub(crate) struct HostAddress {
-    /// The host that is connected to.
+    /// The host to connect to.
     pub(crate) host: Host,
     /// The name that its certificate must have.
     pub(crate) name: String,
@@ -38,14 +39,14 @@ fn invalid(why: impl std::fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("invalid address of a database: {why}"))
 }
 
-/// The parts of the query that the client library does not know, taken out of an address.
+/// The parameters of an address that only this crate understands.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Extras {
     roots: Option<PathBuf>,
     must_verify: bool,
 }
 
-/// Takes the parameters out of an address that only this crate understands.
+/// Removes the parameters that only this crate understands from an address.
 fn split_extras(text: &str) -> io::Result<(String, Extras)> {
     let mut extras = Extras::default();
     let Some((base, query)) = text.split_once('?') else { return Ok((text.to_owned(), extras)) };
@@ -84,7 +85,7 @@ impl Address {
             return Err(invalid("it must start with postgres://"));
         }
         let (plain, extras) = split_extras(text)?;
-        // The message of the parser does not repeat the address, which may hold a password.
+        // The parser's message does not repeat the address, which may contain a password.
         let mut config = Config::from_str(&plain).map_err(|error| invalid(cause(&error)))?;
         if extras.must_verify {
             config.ssl_mode(SslMode::Require);
@@ -108,7 +109,7 @@ impl Address {
     }
 }
 
-/// Returns the innermost cause of an error of the client library, which says the most.
+/// Returns the innermost cause of an error of the client library, which is the most specific.
 pub(crate) fn cause(error: &tokio_postgres::Error) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);

@@ -1,12 +1,12 @@
 //! Appends that are sent together.
 //!
-//! Up to [`MAX_LEADERS`] threads send appends at the same time. Threads that append meanwhile wait in a queue. When a
-//! connection is free, the first of them *leads*: it sends its own append and those of the others in the queue in one
-//! transaction and one round trip, and tells the others their results. The database commits once for all of them. No
-//! thread runs in the background.
+//! Up to [`MAX_LEADERS`] threads send appends at the same time. Threads that append meanwhile wait
+//! in a queue. When a connection is free, the first of them *leads*: it sends its own append and
+//! those of the others in the queue in one transaction and one round trip, and passes the results
+//! to the others. The database commits once for all of them. No thread runs in the background.
 //!
-//! Nothing about a single append changes. If a statement of the transaction fails, nothing of it was carried out, and
-//! every thread sends its append alone.
+//! The guarantees of a single append are the same. If a statement of the transaction fails, the
+//! whole transaction is rolled back, and every thread sends its append alone.
 
 use crate::connection::{Connection, MAX_TOGETHER};
 use crate::failure::Failure;
@@ -22,11 +22,11 @@ use tokio_postgres::types::ToSql;
 /// The number of threads that send appends at the same time, each with its own connection.
 const MAX_LEADERS: usize = 4;
 
-/// The most bytes of an append that is sent with others.
+/// The maximum size of an append that is sent with others.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// The begin of a transaction of several appends. A session that another program keeps locked does not hold up the
-/// others for long.
+/// Begins a transaction of several appends. The lock timeout keeps a session that another program
+/// has locked from delaying the others.
 const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '100ms'";
 
 /// An append to one session: the parameters of its statement.
@@ -58,7 +58,7 @@ impl Append {
     }
 }
 
-/// The appends of a store that wait.
+/// The queue of appends of a store.
 #[derive(Debug, Default)]
 pub(crate) struct Appends {
     queue: Mutex<Queue>,
@@ -81,23 +81,23 @@ struct Waiting {
 
 #[derive(Debug)]
 enum State {
-    /// In the queue, or taken by a leader.
+    /// The append is in the queue, or was taken by a leader.
     Pending,
-    /// Taken out of the queue: its thread leads now.
+    /// The append was removed from the queue: its thread leads now.
     Leads,
-    /// Sent, with this result.
+    /// The append was sent, with this result.
     Sent(Result<bool, Failure>),
-    /// Not carried out; to be sent without others.
+    /// The append was not carried out, and must be sent alone.
     SendAlone,
 }
 
-/// The reason why a thread waits no longer.
+/// The reason why a thread stops waiting.
 enum Turn {
-    /// Its append was sent by another thread, or is to be sent alone.
+    /// Another thread has sent the append, or it must be sent alone.
     Told,
-    /// It leads.
+    /// The thread leads.
     Leads,
-    /// Its deadline passed before any thread took its append.
+    /// The deadline passed before any thread took the append.
     TooLate,
 }
 
@@ -113,8 +113,8 @@ impl Waiting {
 }
 
 impl Appends {
-    /// Sends an append, with others if there are any. Returns false if the session does not have its length and
-    /// generation.
+    /// Sends an append, together with others if there are any. Returns false if the session does
+    /// not have the expected length and generation.
     pub(crate) fn send(&self, pool: &Pool, append: Append) -> Result<bool, Failure> {
         if append.lines.len() > MAX_BYTES {
             return append.send(pool);
@@ -152,14 +152,14 @@ impl Appends {
         }
     }
 
-    /// Waits until the append was sent, until its thread is to lead, or until its deadline.
+    /// Waits until the append was sent, until its thread must lead, or until its deadline.
     fn wait(&self, own: &Arc<Waiting>) -> Turn {
         let mut state = lock(&own.state);
         loop {
             let left = own.append.deadline.saturating_duration_since(Instant::now());
             match &*state {
                 State::Pending => {}
-                // The others have time left, perhaps: one of them leads.
+                // Other threads may have time left, so one of them leads.
                 State::Leads if left.is_zero() => {
                     drop(state);
                     self.hand_over();
@@ -181,7 +181,7 @@ impl Appends {
                 return Turn::TooLate;
             }
             drop(queue);
-            // A leader has it, which has a deadline of its own.
+            // A leader, which has a deadline of its own, has taken it.
             state = lock(&own.state);
             while matches!(&*state, State::Pending) {
                 state = own.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -189,7 +189,7 @@ impl Appends {
         }
     }
 
-    /// Lets the next thread that waits lead.
+    /// Lets the next waiting thread lead.
     fn hand_over(&self) {
         let mut queue = lock(&self.queue);
         match queue.waiting.pop_front() {
@@ -198,9 +198,10 @@ impl Appends {
         }
     }
 
-    /// Sends an append and those that wait, tells their threads the results, and lets the next one lead.
+    /// Sends an append and those in the queue, passes the results to their threads, and lets the
+    /// next one lead.
     fn lead(&self, pool: &Pool, own: &Arc<Waiting>) {
-        // Whatever happens, the threads that wait are told.
+        // The waiting threads are woken in any case.
         let mut batch = Batch { appends: self, members: vec![Arc::clone(own)] };
         let mut queue = lock(&self.queue);
         let mut at = 0;
@@ -215,7 +216,7 @@ impl Appends {
             let result = alone.append.send(pool);
             return alone.tell(State::Sent(result));
         }
-        // All lock sessions in the same order, so that none waits for one that waits for it.
+        // All transactions lock sessions in the same order, so that they cannot deadlock.
         batch
             .members
             .sort_by(|a, b| (&a.append.id, a.append.length).cmp(&(&b.append.id, b.append.length)));
@@ -237,8 +238,8 @@ impl Appends {
     }
 }
 
-/// Sends appends in one transaction. Returns whether each was carried out, or `None` if the transaction was taken
-/// back because one of them failed.
+/// Sends appends in one transaction. Returns whether each was carried out, or `None` if the
+/// transaction was rolled back because one of them failed.
 fn together(
     connection: &mut Connection,
     appends: &[&Append],

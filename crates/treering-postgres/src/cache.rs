@@ -1,16 +1,16 @@
-//! Bytes of logs that were read or written lately, in memory.
+//! A cache of log bytes that were recently read or written.
 //!
-//! Reading a log through [`read_at`](treering::storage::Journal::read_at) asks for the same bytes again and
-//! again: the header, the end of the last line, the bodies of entries whose heads were just read. Windows of
-//! contiguous bytes answer most of it without the database.
+//! Reading a log through [`read_at`](treering::storage::Journal::read_at) requests the same bytes
+//! repeatedly: the header, the end of the last line, the bodies of entries whose heads were just
+//! read. Windows of contiguous bytes serve most of these reads without the database.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Windows at the end of a log that grow with it keep this much.
+/// The maximum size of a window at the end of a log that grows with it.
 const MAX_TAIL: usize = 256 * 1024;
 
-/// The windows of all journals of a store, within a budget of memory.
+/// The windows of all journals of a store, within a memory budget.
 #[derive(Debug)]
 pub(crate) struct Cache {
     budget: usize,
@@ -47,14 +47,14 @@ impl Cache {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a number for a journal, for the other calls.
+    /// Returns a number that identifies a journal in the other calls.
     pub(crate) fn register(&self) -> u64 {
         let mut inner = self.inner();
         inner.next_journal += 1;
         inner.next_journal
     }
 
-    /// Copies what is known at `offset` into the buffer; 0 if nothing is.
+    /// Copies the cached bytes at `offset` into the buffer; returns 0 if there are none.
     pub(crate) fn read(&self, journal: u64, offset: u64, buffer: &mut [u8]) -> usize {
         let found = {
             let mut inner = self.inner();
@@ -76,14 +76,14 @@ impl Cache {
         count
     }
 
-    /// Returns where the first bytes after `offset` begin that are known.
+    /// Returns the offset of the first cached bytes after `offset`.
     pub(crate) fn next_known(&self, journal: u64, offset: u64) -> Option<u64> {
         let inner = self.inner();
         let windows = inner.windows.get(&journal).into_iter().flatten();
         windows.map(|window| window.at).filter(|at| *at > offset).min()
     }
 
-    /// Keeps bytes that were read at `at`.
+    /// Adds bytes that were read at `at`.
     pub(crate) fn insert(&self, journal: u64, at: u64, bytes: Vec<u8>) {
         if bytes.is_empty() || bytes.len() > self.budget {
             return;
@@ -107,7 +107,7 @@ impl Cache {
         }
     }
 
-    /// Keeps bytes that were appended at `at`: they follow on the window that ends there.
+    /// Adds bytes that were appended at `at`, to the window that ends there.
     pub(crate) fn append(&self, journal: u64, at: u64, bytes: &[u8]) {
         let mut inner = self.inner();
         inner.clock += 1;
@@ -135,7 +135,7 @@ impl Cache {
         self.insert(journal, at + start as u64, bytes[start..].to_vec());
     }
 
-    /// Forgets everything about a journal.
+    /// Removes everything about a journal.
     pub(crate) fn forget(&self, journal: u64) {
         let mut inner = self.inner();
         let windows = inner.windows.remove(&journal).unwrap_or_default();
@@ -144,7 +144,7 @@ impl Cache {
 }
 
 impl Inner {
-    /// Drops the windows that were not used for the longest time.
+    /// Removes the windows that were not used for the longest time.
     fn evict(&mut self, target: usize) {
         let windows = self.windows.values().flatten();
         let mut ages: Vec<(u64, usize)> =

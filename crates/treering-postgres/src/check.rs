@@ -1,4 +1,4 @@
-//! Looks at a database for settings that weaken the promises of a store.
+//! Checks a database for settings that weaken the guarantees of a store.
 
 use crate::connection::Connection;
 use crate::facts::now;
@@ -8,25 +8,25 @@ use crate::store::PostgresStore;
 use std::time::Instant;
 use treering::{Error, Result};
 
-/// The gravity of a [`Check`].
+/// The severity of a [`Check`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// All is well.
+    /// The setting is correct.
     Good,
-    /// A promise is weaker than it could be.
+    /// A guarantee is weaker than it could be.
     Warning,
-    /// A promise does not hold.
+    /// A guarantee does not hold.
     Failure,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// The gravity.
+    /// The severity of the result.
     pub level: Level,
-    /// The thing, in a word or two.
+    /// The name of the check, one or two words.
     pub name: &'static str,
-    /// The finding, and what to do about it.
+    /// The result, and what to do about it.
     pub detail: String,
 }
 
@@ -42,22 +42,23 @@ const LOOK: &str = "SELECT current_setting('fsync'), current_setting('full_page_
     current_setting('max_connections')::int, pg_is_in_recovery()
     FROM pg_roles r WHERE r.rolname = current_user";
 
-/// Counts rows that row-level security should hide: no condition, and a space that no session is in.
+/// Counts rows that row-level security should hide: there is no condition, and no session is in the
+/// space.
 const FENCE: &str = "SELECT (SELECT count(*) FROM (SELECT FROM treering.sessions LIMIT 1) s)
     + (SELECT count(*) FROM (SELECT FROM treering.lines LIMIT 1) l)
     + (SELECT count(*) FROM (SELECT FROM treering.facts LIMIT 1) f)";
 
-/// The difference of clocks from which on it is reported, in milliseconds.
+/// The difference between clocks from which on it is reported, in milliseconds.
 const MAX_SKEW: i64 = 2000;
 
 impl PostgresStore {
-    /// Looks at the schema, the roles and the settings of the database, and tries whether spaces are
+    /// Checks the schema, the roles and the settings of the database, and tests whether spaces are
     /// separated.
     pub fn check(&self) -> Result<Vec<Check>> {
         let deadline = self.shared.pool.deadline();
         let checks = self.repeat(deadline, |connection| look(connection, deadline));
         let mut checks = checks.map_err(Error::Storage)?;
-        // No session is in a space of this name: it has a control character.
+        // No session is in a space with this name, because it has a control character.
         let fence = self.shared.pool.repeat("\u{1}", deadline, |connection| {
             let row = connection.query_opt(FENCE, &[], deadline)?;
             Ok(row.map_or(1, |row| row.try_get::<_, i64>(0).unwrap_or(1)))

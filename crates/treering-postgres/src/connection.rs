@@ -19,14 +19,14 @@ use tokio_postgres::error::Severity;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Row, Statement};
 
-/// Settings of a connection, and whether the database only answers reads.
+/// Sets up a connection, and returns whether the database is read-only.
 ///
 /// - An acknowledged append must be on disk, whatever the role's default says.
-/// - A statement that its client has given up on ends soon, and so does a transaction.
+/// - A statement whose client has given up ends soon, and so does a transaction.
 /// - Plans are made once for each statement: the tables have 16 partitions, and planning for a single value
 ///   takes longer than the statement.
-/// - Such a plan outlives the size that a table had when it was made, and every statement has an index: no table is
-///   ever read as a whole.
+/// - Such a plan stays in use when a table grows, and every statement has an index, so sequential
+///   scans are disabled.
 const SET_UP: &str = "SELECT current_setting('transaction_read_only') = 'on',
   set_config('synchronous_commit', CASE current_setting('synchronous_commit')
     WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false),
@@ -38,8 +38,8 @@ const SET_UP: &str = "SELECT current_setting('transaction_read_only') = 'on',
   CASE WHEN current_setting('server_version_num')::int >= 140000
     THEN set_config('client_connection_check_interval', '1000', false) END";
 
-/// The most statements of [`Connection::execute_together`]. `join_all` polls this many futures in their order; more are
-/// polled in the order in which they wake.
+/// The maximum number of statements of [`Connection::execute_together`]. `join_all` polls this many
+/// futures in order; more are polled in the order in which they wake.
 pub(crate) const MAX_TOGETHER: usize = 30;
 
 /// Number of requests that were answered, over all connections of a pool.
@@ -56,9 +56,9 @@ pub(crate) struct Connection {
     socket: Arc<Socket>,
     counters: Arc<Counters>,
     statements: HashMap<&'static str, Statement>,
-    /// The space that row-level security shows.
+    /// The space to which row-level security is set.
     pub(crate) space: String,
-    /// The number of warnings that the last call gave.
+    /// The number of warnings during the last call.
     warnings: usize,
     is_broken: bool,
     pub(crate) last_used: Instant,
@@ -124,7 +124,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Completes a request.
+    /// Runs a request to completion.
     fn run<T>(
         &mut self,
         deadline: Instant,
@@ -140,7 +140,7 @@ impl Connection {
             if !*is_broken {
                 drive(link, context, warnings, is_broken);
             }
-            // A link that broke has told the request so.
+            // If the connection broke, the request gets the error.
             if *is_broken { request.as_mut().poll(context) } else { Poll::Pending }
         });
         self.counters.round_trips.fetch_add(1, Ordering::Relaxed);
@@ -149,8 +149,8 @@ impl Connection {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(error)) => {
                 let failure = classify(&error, false);
-                // A standby after a failover answers, but is of no use. An error that stays may be that of a
-                // statement prepared before a migration.
+                // A standby answers after a failover, but is of no use. A permanent error may be
+                // that of a statement that was prepared before a migration.
                 self.is_broken |= match &failure {
                     Failure::Lost(_) | Failure::Permanent(_) => true,
                     Failure::Refused(error) => error.kind() == io::ErrorKind::NotConnected,
@@ -166,8 +166,9 @@ impl Connection {
 
     /// Returns whether the last call came with a warning.
     ///
-    /// A commit that waits for its synchronous standby and is canceled succeeds with a warning that it is only
-    /// committed locally. No other warning is expected, and texts are translated, so every one counts.
+    /// A commit that is canceled while it waits for its synchronous standby succeeds with the
+    /// warning that it is only committed locally. No other warning is expected, and texts are
+    /// translated, so every warning counts.
     pub(crate) fn has_warned(&self) -> bool {
         self.warnings > 0
     }
@@ -195,7 +196,7 @@ impl Connection {
         self.run(deadline, client.query(&statement, parameters))
     }
 
-    /// Runs a statement and calls `each` with its rows, as they come.
+    /// Runs a statement and calls `each` with its rows, as they arrive.
     pub(crate) fn query_each(
         &mut self,
         sql: &'static str,
@@ -215,7 +216,7 @@ impl Connection {
         })
     }
 
-    /// Runs a statement that gives at most one row.
+    /// Runs a statement that returns at most one row.
     pub(crate) fn query_opt(
         &mut self,
         sql: &'static str,
@@ -237,9 +238,9 @@ impl Connection {
         self.run(deadline, client.execute(&statement, parameters))
     }
 
-    /// Runs a statement up to [`MAX_TOGETHER`] times in one transaction and one round trip, each time with other
-    /// parameters. Returns the number of rows that each changed, or `None` if one failed and the transaction was taken
-    /// back.
+    /// Runs a statement up to [`MAX_TOGETHER`] times in one transaction and one round trip, each
+    /// time with other parameters. Returns the number of rows that each changed, or `None` if one
+    /// failed and the transaction was rolled back.
     ///
     /// `begin` opens the transaction.
     pub(crate) fn execute_together(
@@ -263,13 +264,13 @@ impl Connection {
             let counts: Result<Vec<u64>, _> = counts.into_iter().collect();
             let rest = match (counts, ended) {
                 (Ok(counts), Ok(())) => Some(counts),
-                // The end of a transaction in which a statement failed takes it back.
+                // A transaction in which a statement failed is rolled back at its end.
                 (Err(error), Ok(())) if error.as_db_error().is_some() => None,
                 (Err(error), _) | (_, Err(error)) => return Err(error),
             };
             Ok((begun, rest))
         })?;
-        // Without a transaction each of the others was one of its own.
+        // Without a transaction, each statement was committed on its own.
         if let Err(error) = begun {
             self.discard();
             return Err(Failure::Lost(io::Error::other(error)));
@@ -277,13 +278,14 @@ impl Connection {
         Ok(rest)
     }
 
-    /// Runs several statements without parameters, in a transaction of their own unless they say otherwise.
+    /// Runs several statements without parameters, in a transaction of their own unless they say
+    /// otherwise.
     pub(crate) fn batch(&mut self, deadline: Instant, sql: &str) -> Result<(), Failure> {
         let client = Arc::clone(&self.client);
         self.run(deadline, client.batch_execute(sql))
     }
 
-    /// Changes the space that row-level security shows.
+    /// Changes the space to which row-level security is set.
     pub(crate) fn enter(&mut self, space: &str, deadline: Instant) -> Result<(), Failure> {
         if self.space == space {
             return Ok(());
@@ -307,13 +309,13 @@ impl Connection {
         self.is_broken
     }
 
-    /// Marks the connection as unusable: its state is not known.
+    /// Marks the connection as unusable, because its state is unknown.
     pub(crate) fn discard(&mut self) {
         self.is_broken = true;
     }
 }
 
-/// Moves messages between the client and the socket, as far as possible without waiting.
+/// Transfers messages between the client and the socket, as far as possible without blocking.
 fn drive(
     link: &mut tokio_postgres::Connection<Stream, TlsStream>,
     context: &mut Context<'_>,
@@ -336,7 +338,7 @@ fn drive(
     }
 }
 
-/// The client of a store without the store: what a statement costs by itself.
+/// The client of a store without the store, to measure the cost of a statement.
 #[derive(Debug)]
 pub struct RawClient(Connection);
 
@@ -383,8 +385,8 @@ fn connect(host: &HostAddress, deadline: Instant) -> io::Result<Arc<Socket>> {
     }
 }
 
-/// Returns the addresses of a host. The system's resolver knows no deadline, so it runs in a thread that may
-/// be left behind.
+/// Returns the addresses of a host. The system's resolver has no timeout, so it runs in a thread
+/// that may be abandoned.
 fn resolve(name: &str, port: u16, deadline: Instant) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = name.parse::<std::net::IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
@@ -393,11 +395,11 @@ fn resolve(name: &str, port: u16, deadline: Instant) -> io::Result<Vec<SocketAdd
     let name = name.to_owned();
     std::thread::spawn(move || {
         let addresses = (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
-        // The caller may have given up.
+        // The caller may have stopped waiting.
         let _ = found.send(addresses);
     });
     let left = deadline.saturating_duration_since(Instant::now());
     let addresses = result.recv_timeout(left).map_err(|_| io::ErrorKind::TimedOut)?;
-    // A name that is not known yet may be known soon: a container that is starting.
+    // A name that is unknown now may soon be known, such as that of a container that is starting.
     addresses.map_err(|error| io::Error::new(io::ErrorKind::HostUnreachable, error))
 }

@@ -1,9 +1,9 @@
 //! The facts about sessions that lists show.
 //!
-//! They are computed by the library, as for every other store, and kept with the length and the generation
-//! of the log that they describe. An append does not change them: a list first describes the sessions that
-//! have grown since, so appending stays one small statement, and dialects whose names or counts depend on
-//! the whole log are described right.
+//! They are computed by the library, as for every other store, and stored with the length and the
+//! generation of the log that they describe. An append does not change them: a list first computes
+//! the facts of sessions that have grown since. Appending therefore stays one small statement, and
+//! dialects whose names or counts depend on the whole log are handled correctly.
 
 use crate::failure::Failure;
 use crate::journal::PostgresJournal;
@@ -19,12 +19,12 @@ use treering::storage::{Journal, MemoryJournal};
 use treering::store::{Cursor, ListQuery, Page};
 use treering::{Dialect, Error, Result, SessionId};
 
-/// The most sessions that one list describes, and the most bytes that it reads for that, but for the first
-/// session.
+/// The maximum number of sessions whose facts one list computes, and the maximum number of bytes
+/// that it reads for that, except for the first session.
 const MAX_SESSIONS: i64 = 200;
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Sessions of at most this size are read together.
+/// The maximum size of sessions that are read together.
 const SMALL: u64 = 1024 * 1024;
 const TOGETHER: u64 = 8 * 1024 * 1024;
 
@@ -48,7 +48,7 @@ pub(crate) struct Facts {
     is_session: bool,
 }
 
-/// A text as the database can hold it: it knows no NUL.
+/// Returns a text without NUL characters, which the database cannot store.
 fn text(text: String) -> String {
     if text.contains('\0') { text.replace('\0', "\u{FFFD}") } else { text }
 }
@@ -79,7 +79,8 @@ impl Facts {
         }
     }
 
-    /// Describes the session in a journal. A log that is no session is described as such.
+    /// Computes the facts about the session in a journal. A log that is not a session is marked as
+    /// such.
     pub(crate) fn of(journal: Arc<dyn Journal>, now: i64) -> Result<Self> {
         match catalog::info_of(journal) {
             Ok(info) => Ok(Facts::from(info)),
@@ -147,14 +148,15 @@ impl PostgresStore {
             Some(cursor) => cursor.position().ok_or_else(|| {
                 Error::InvalidOption(format!("{cursor} is not the cursor of a list of sessions"))
             })?,
-            // After every session.
+            // This is a position after all sessions.
             None => (i64::MAX, "\u{10FFFF}".to_owned()),
         };
         let (since, until) = (query.since.unwrap_or(i64::MIN), query.until.unwrap_or(i64::MAX));
         let agent = query.agent.map(Dialect::name);
         let limit = query.limit.clamp(1, ListQuery::MAX_LIMIT);
         let fetched = count(limit + 1);
-        // The text after all that begin with a prefix ends with the character after its last one.
+        // The upper bound of all texts with a prefix is the prefix with its last character
+        // incremented.
         let project = query.project_prefix().map(|(directory, below)| {
             let mut after = below.clone();
             let separator = after.pop();
@@ -188,7 +190,7 @@ impl PostgresStore {
         Ok(Page::new(sessions, next))
     }
 
-    /// Describes the sessions that have grown since they were described, as far as the limits allow.
+    /// Computes the facts of the sessions that have grown, as far as the limits allow.
     fn describe_stale(&self) -> Result<()> {
         let deadline = self.shared.pool.deadline();
         let stale = |since: i64| {
@@ -205,7 +207,7 @@ impl PostgresStore {
         let known = self.described_before();
         if let Some((instance, since)) = &known {
             (rows, latest) = stale(*since)?;
-            // The transactions of another instance have numbers of their own.
+            // Transaction numbers of another instance are not comparable.
             latest = latest.filter(|(now, _)| now == instance);
         }
         if latest.is_none() {
@@ -220,7 +222,8 @@ impl PostgresStore {
                 _ => continue,
             };
             let (length, described) = (length as u64, row.try_get::<_, i64>(3).unwrap_or(0) as u64);
-            // Reading a large log takes long: it waits until the log has grown by an eighth.
+            // Reading a large log takes long, so it is done only when the log has grown by an
+            // eighth.
             let is_due =
                 length < MAX_BYTES || length < described || length - described > described / 8;
             if !is_due || (budget > 0 && budget + length > MAX_BYTES) {
@@ -245,7 +248,7 @@ impl PostgresStore {
         for stale in large {
             let journal =
                 PostgresJournal::new(&self.shared, &self.space, &stale.id, stale.generation);
-            // The log may have grown in the meantime: then it is described again by the next list.
+            // If the log has grown in the meantime, the next list computes its facts again.
             match Facts::of(Arc::new(journal), now()) {
                 Err(Error::Storage(error)) if error.kind() == io::ErrorKind::NotFound => {}
                 facts => self.store_facts(&stale, &facts?)?,
@@ -262,13 +265,13 @@ impl PostgresStore {
         Ok(())
     }
 
-    /// Returns the instance and its transaction before which all sessions are known to be described.
+    /// Returns the instance, and its transaction before which the facts of all sessions are known.
     fn described_before(&self) -> Option<(String, i64)> {
         let described = self.shared.described.lock().unwrap_or_else(PoisonError::into_inner);
         described.get(&self.space).cloned()
     }
 
-    /// Describes small sessions, whose logs are read together.
+    /// Computes the facts of small sessions, whose logs are read together.
     fn describe_small(&self, sessions: &[Stale]) -> Result<()> {
         if sessions.is_empty() {
             return Ok(());
@@ -312,7 +315,7 @@ impl PostgresStore {
     }
 }
 
-/// Returns the time in Unix milliseconds.
+/// Returns the current time in Unix milliseconds.
 pub(crate) fn now() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.ok().and_then(|since| i64::try_from(since.as_millis()).ok()).unwrap_or(0)

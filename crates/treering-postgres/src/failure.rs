@@ -1,12 +1,12 @@
-//! Failures of a call, by what they say about its effect.
+//! Failures of a call, by what is known about its effect.
 
 use std::io;
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
-/// A call that did not succeed.
+/// The error of a call.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// No answer came: the database may have carried out the call, or may still do so.
+    /// There was no response: the database may have carried out the call, or may still do so.
     Lost(io::Error),
     /// The call had no effect; the same call may succeed later.
     Refused(io::Error),
@@ -31,7 +31,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure with another message, made of the old one.
+    /// Returns the failure with another message, which `message` makes from the old one.
     pub(crate) fn map(self, message: impl FnOnce(&io::Error) -> String) -> Self {
         let change = |error: io::Error| io::Error::new(error.kind(), message(&error));
         match self {
@@ -42,7 +42,7 @@ impl Failure {
     }
 }
 
-/// Returns whether a role, a password or a database is wrong: trying again changes nothing.
+/// Returns whether a role, a password or a database is wrong, so that a retry cannot succeed.
 fn is_permanent_refusal(code: &SqlState) -> bool {
     code.code().starts_with("28") || *code == SqlState::INVALID_CATALOG_NAME
 }
@@ -60,7 +60,7 @@ pub(crate) fn classify(error: &tokio_postgres::Error, is_connecting: bool) -> Fa
         kind => kind,
     };
     match (is_connecting, kind) {
-        // A certificate that is not accepted, or a server without TLS.
+        // The certificate is not accepted, or the server has no TLS.
         (true, io::ErrorKind::InvalidData) => Failure::Permanent(io::Error::new(kind, cause)),
         (true, _) if cause.contains("TLS") => {
             Failure::Permanent(io::Error::new(io::ErrorKind::PermissionDenied, cause))
@@ -79,13 +79,14 @@ fn classify_answer(error: &DbError, is_connecting: bool) -> Failure {
     }
     let class = code.code().get(..2).unwrap_or_default();
     let kind = match class {
-        // Out of connections, disk or memory.
+        // The database has no free connections, disk space or memory.
         "53" => Some(io::ErrorKind::ResourceBusy),
         _ if *code == SqlState::QUERY_CANCELED => Some(io::ErrorKind::TimedOut),
         _ if *code == SqlState::READ_ONLY_SQL_TRANSACTION => Some(io::ErrorKind::NotConnected),
-        // Shut down, starting, connection failures, errors of the operating system.
+        // The database is shutting down or starting, the connection failed, or the operating system
+        // reported an error.
         "57" | "08" | "58" => Some(io::ErrorKind::ConnectionAborted),
-        // Conflicts of transactions, and locks.
+        // Transactions or locks were in conflict.
         "40" | "55" => Some(io::ErrorKind::ResourceBusy),
         _ => None,
     };

@@ -1,4 +1,4 @@
-//! The log of one session, as rows.
+//! The log of one session, stored as rows.
 
 use crate::appends::Append;
 use crate::cache::Cache;
@@ -16,17 +16,19 @@ use tokio_postgres::types::ToSql;
 use treering::SessionId;
 use treering::storage::{Appended, Checkpoint, End, Journal, JournalError};
 
-/// The most bytes of a row. The statement that shortens a log knows the number, too.
+/// The maximum size of a row. The statement that shortens a log contains the same number.
 pub(crate) const MAX_ROW: usize = 1024 * 1024;
 
-/// The number of bytes that are read at the start of a log: the header, and the records that tell the dialect.
+/// The number of bytes that are read at the start of a log: the header, and the records that the
+/// dialect is detected from.
 const FIRST_BYTES: usize = 64 * 1024;
 
-/// The number of bytes that are read at once elsewhere: at first, and at most when a log is read to its end.
+/// The number of bytes of one read elsewhere: the first, and the largest when a log is read to its
+/// end.
 const FIRST_READ: usize = 512 * 1024;
 const LAST_READ: usize = 4 * 1024 * 1024;
 
-/// Bytes of the start of the last line that are kept: as many as an [`End`] compares.
+/// The number of bytes of the start of the last line that are kept: as many as an [`End`] compares.
 const SAMPLE: usize = 256;
 
 /// A [`Journal`] in PostgreSQL.
@@ -34,27 +36,27 @@ pub(crate) struct PostgresJournal {
     shared: Arc<Shared>,
     space: Arc<str>,
     id: SessionId,
-    /// The number of this journal in the cache.
+    /// The number that identifies this journal in the cache.
     number: u64,
     known: Mutex<Known>,
 }
 
-/// The state of the session when it was last seen.
+/// The state of the session when its row was last read.
 struct Known {
     generation: i64,
-    /// The length when it was looked at last. Readers ask for the length before they read what is new, and
-    /// often read on until nothing comes: that takes no round trip.
+    /// The length when it was last requested. Readers request the length before they read new
+    /// bytes, and often read until they get none, which takes no round trip.
     length: Option<u64>,
-    /// Everything before this offset is known to be as durable as an append that succeeded.
+    /// The offset up to which the log is known to be as durable as a successful append.
     confirmed: u64,
-    /// The end of the bytes that were read last, and how many they were.
+    /// The end of the bytes that were read last, and their number.
     read_end: u64,
     read_size: usize,
-    /// Bytes that the reader announced.
+    /// The range that the reader announced.
     announced: Range<u64>,
-    /// The start of the last line that this journal wrote.
+    /// The offset and the start of the last line that this journal wrote.
     own: Option<(u64, Vec<u8>)>,
-    /// The checkpoint of the log when it had the length that was looked at last.
+    /// The checkpoint of the log at the length that was last requested.
     checkpoint: Option<Checkpoint>,
 }
 
@@ -77,7 +79,7 @@ fn gone() -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, "the session was removed")
 }
 
-/// Returns the length of a log as the database counts.
+/// Returns the length of a log as a signed number for the database.
 pub(crate) fn signed(length: u64) -> io::Result<i64> {
     i64::try_from(length).map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))
 }
@@ -125,7 +127,8 @@ impl PostgresJournal {
         self.shared.pool.repeat(&self.space, deadline, action)
     }
 
-    /// Looks at the session's row, and forgets bytes of another generation. `None` if it was removed.
+    /// Reads the session's row, and removes bytes of another generation from the cache. Returns
+    /// `None` if the session was removed.
     fn look(&self, deadline: Instant) -> io::Result<Option<Seen>> {
         let seen = self.repeat(deadline, |connection| {
             look(connection, &self.space, self.id.as_str(), deadline)
@@ -148,7 +151,7 @@ impl PostgresJournal {
         }
     }
 
-    /// Reads rows that hold the bytes from `offset` on, `size` of them at least if there are as many.
+    /// Reads rows with the bytes from `offset` on, at least `size` bytes if there are as many.
     /// Returns the offset of the first byte.
     fn fetch(&self, offset: u64, size: usize, deadline: Instant) -> io::Result<(u64, Vec<u8>)> {
         let (from, to) = (signed(offset)?, signed(offset.saturating_add(size as u64))?);
@@ -175,7 +178,7 @@ impl PostgresJournal {
         }
         let (generation, size) = {
             let mut known = self.known();
-            // The start of the own last line is asked for with every append.
+            // Every append requests the start of its own last line.
             if let Some((at, start)) = &known.own
                 && *at == offset
                 && buffer.len() <= start.len()
@@ -196,7 +199,7 @@ impl PostgresJournal {
                 _ => FIRST_READ,
             };
             known.read_size = size.clamp(FIRST_BYTES, LAST_READ);
-            // What is known already is not asked for again.
+            // Cached bytes are not requested again.
             let unknown = self.cache().next_known(self.number, offset);
             let unknown = unknown.and_then(|next| usize::try_from(next - offset).ok());
             let size = known.read_size.max(buffer.len().min(LAST_READ));
@@ -215,7 +218,7 @@ impl PostgresJournal {
         Ok(count)
     }
 
-    /// Returns whether exactly these bytes stand at `offset`, asking the database.
+    /// Asks the database whether exactly these bytes are at `offset`.
     pub(crate) fn stands(&self, offset: u64, bytes: &[u8], deadline: Instant) -> io::Result<bool> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -271,7 +274,7 @@ impl PostgresJournal {
         })
     }
 
-    /// Looks at the session's row in a way that proves everything seen to be as durable as an append.
+    /// Reads the session's row in a way that proves everything read to be as durable as an append.
     pub(crate) fn confirm(&self, deadline: Instant) -> io::Result<Option<Seen>> {
         let seen = self.repeat(deadline, |connection| {
             let id = self.id.as_str();
@@ -302,7 +305,7 @@ impl PostgresJournal {
     }
 }
 
-/// Returns the deadline of a write of `bytes` bytes. A large write gets more time.
+/// Returns the deadline for writing `bytes` bytes. A large write gets more time.
 pub(crate) fn extended(deadline: Instant, bytes: usize) -> Instant {
     deadline + Duration::from_millis(bytes as u64 / 10_000)
 }
@@ -351,7 +354,7 @@ impl Journal for PostgresJournal {
                 .ok_or(JournalError::Moved(seen.length));
         }
         let mut pauses = Pauses::new(deadline);
-        // Whether an attempt ended without an answer, and may have been carried out.
+        // Whether an attempt ended without a response, and may have been carried out.
         let mut is_uncertain = false;
         loop {
             let generation = self.known().generation;
@@ -377,8 +380,8 @@ impl Journal for PostgresJournal {
                     if seen.length != start {
                         return Err(JournalError::Moved(seen.length));
                     }
-                    // The end was taken back and made again, or the start replaced: what the writer knows is
-                    // compared with the log of the new generation.
+                    // The end was removed and written again, or the start was replaced: the
+                    // writer's expectation is compared with the log of the new generation.
                     pauses.pause(io::ErrorKind::ResourceBusy.into())?;
                 }
                 Err(Failure::Permanent(error)) => return Err(error.into()),
@@ -391,9 +394,9 @@ impl Journal for PostgresJournal {
         }
     }
 
-    /// Confirms what was seen of the log and was not appended here: it may be an append whose standby did
-    /// not answer, and which would be lost with the primary. An append of this journal returns when it is
-    /// committed, and costs nothing here.
+    /// Confirms the part of the log that was read and not appended here: it may include an append
+    /// whose standby did not answer, and which would be lost with the primary. An append of this
+    /// journal returns when it is committed, and needs no confirmation.
     fn sync(&self) -> io::Result<()> {
         let is_confirmed = {
             let known = self.known();
@@ -423,7 +426,7 @@ impl Journal for PostgresJournal {
         })?;
         let seen = match (generation, is_uncertain) {
             (Some(generation), _) => Some(Seen { length, generation, checkpoint: None }),
-            // An earlier attempt may have done it.
+            // An earlier attempt may have succeeded.
             (None, true) => {
                 let seen = self.confirm(deadline)?;
                 seen.filter(|seen| seen.length == length && seen.generation > before)

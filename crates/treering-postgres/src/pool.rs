@@ -1,4 +1,4 @@
-//! A bounded number of connections, and the retries that carry a call over a restart or a failover.
+//! A bounded pool of connections, with retries for calls during a restart or a failover.
 
 use crate::address::Address;
 use crate::connection::{Connection, Counters};
@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Connections that were not used for this long are closed: a firewall may have forgotten them, and the next
-/// call would wait for its whole deadline.
+/// Connections that were idle for this time are closed: a firewall may have dropped them, and the
+/// next call would wait for its whole deadline.
 const MAX_IDLE: Duration = Duration::from_secs(240);
 
 /// The pauses between attempts.
@@ -20,20 +20,20 @@ const LAST_PAUSE: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(crate) struct Pool {
     address: Address,
-    /// The time that a call may take.
+    /// The time limit of a call.
     timeout: Duration,
     most: usize,
     pub(crate) counters: Arc<Counters>,
     state: Mutex<State>,
     returned: Condvar,
-    /// The host that worked last.
+    /// The index of the host that was used successfully last.
     host: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
 struct State {
     idle: Vec<Connection>,
-    /// Number of connections that are open or being opened, idle ones included.
+    /// The number of connections that are open or being opened, including idle ones.
     open: usize,
 }
 
@@ -62,7 +62,7 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `action` with a connection that shows `space`, once.
+    /// Calls `action` once with a connection for `space`.
     pub(crate) fn once<T>(
         &self,
         space: &str,
@@ -77,7 +77,7 @@ impl Pool {
         action(connection).map_err(|failure| failure.map(|error| self.message(error)))
     }
 
-    /// Calls `action`, which may be repeated without harm, until it succeeds or the deadline passes.
+    /// Calls `action`, which must be safe to repeat, until it succeeds or the deadline passes.
     pub(crate) fn repeat<T>(
         &self,
         space: &str,
@@ -94,7 +94,7 @@ impl Pool {
         }
     }
 
-    /// Says which database failed, and how.
+    /// Returns a message with the name of the database and the error.
     fn message(&self, error: &io::Error) -> String {
         let name = self.name();
         match error.kind() {
@@ -143,7 +143,8 @@ impl Pool {
         }
     }
 
-    /// Opens a connection to the first host that answers, beginning with the one that worked last.
+    /// Opens a connection to the first host that answers, beginning with the one that was used
+    /// last.
     fn open(&self, space: &str, deadline: Instant) -> Result<Connection, Failure> {
         let hosts = &self.address.hosts;
         let first = self.host.load(Ordering::Relaxed);
@@ -151,7 +152,7 @@ impl Pool {
         for turn in 0..hosts.len() {
             let number = (first + turn) % hosts.len();
             let Some(host) = hosts.get(number) else { continue };
-            // A host that does not answer leaves time for the others.
+            // A host that does not answer must leave time for the others.
             let left = deadline.saturating_duration_since(Instant::now());
             let until = Instant::now() + left / (hosts.len() - turn) as u32;
             let (timeout, counters) = (self.timeout, &self.counters);
@@ -160,7 +161,7 @@ impl Pool {
                     self.host.store(number, Ordering::Relaxed);
                     return Ok(connection);
                 }
-                // The others would say the same.
+                // The other hosts would answer the same.
                 Err(failure @ Failure::Permanent(_)) if turn + 1 == hosts.len() => {
                     return Err(failure.map(|error| self.refusal(error)));
                 }
@@ -168,7 +169,7 @@ impl Pool {
             }
         }
         let last = last.map(|error| self.refusal(error));
-        // Before the first call there is nothing that could have been carried out.
+        // No call was sent yet, so nothing can have been carried out.
         Err(match last {
             Failure::Lost(error) => Failure::Refused(error),
             last => last,
@@ -180,7 +181,7 @@ impl Pool {
     }
 }
 
-/// A connection in use. It goes back to the pool in the end.
+/// A connection in use, which returns to the pool when it is dropped.
 struct Lease<'a> {
     pool: &'a Pool,
     connection: Option<Connection>,

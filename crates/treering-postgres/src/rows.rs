@@ -1,4 +1,4 @@
-//! Rows of the tables: what they say of a session, and how they are read and written.
+//! Reads and writes the rows of the tables.
 
 use crate::connection::Connection;
 use crate::failure::Failure;
@@ -16,11 +16,11 @@ pub(crate) struct Seen {
     pub(crate) checkpoint: Option<Checkpoint>,
 }
 
-/// The bytes of rows that are being read.
+/// Collects the bytes of rows.
 pub(crate) struct ReadRows {
     start: Option<u64>,
     bytes: Vec<u8>,
-    /// Rows that did not come in their order.
+    /// Rows that did not arrive in order.
     others: Vec<(u64, Vec<u8>)>,
 }
 
@@ -42,8 +42,8 @@ impl ReadRows {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Returns the offset of the first byte, and the bytes; `offset` if there are none. Fails with the offset of
-    /// a row that does not follow on another.
+    /// Returns the offset of the first byte, and the bytes; `offset` if there are none. Fails with
+    /// the offset of a row that does not follow another.
     pub(crate) fn finish(mut self, offset: u64) -> Result<(u64, Vec<u8>), u64> {
         if !self.others.is_empty() {
             let mut rows = std::mem::take(&mut self.others);
@@ -61,7 +61,7 @@ impl ReadRows {
     }
 }
 
-/// Fails if the database committed, but not everywhere where it should have.
+/// Fails if the database committed, but not on all required standbys.
 pub(crate) fn confirmed(connection: &Connection) -> Result<(), Failure> {
     if connection.has_warned() {
         let why = "committed on the primary only: the synchronous standby did not confirm";
@@ -79,19 +79,19 @@ pub(crate) fn seen(row: &tokio_postgres::Row) -> Option<Seen> {
     Some(Seen { length: u64::try_from(length).ok()?, generation, checkpoint })
 }
 
-/// Returns a checkpoint as the database keeps it.
+/// Returns a checkpoint in the form in which the database stores it.
 pub(crate) fn stored(generation: i64, length: i64, checkpoint: &Checkpoint) -> String {
     format!("{generation}:{length}:{}", String::from_utf8_lossy(&checkpoint.to_json()))
 }
 
-/// Returns the checkpoint that the database keeps, if it was stored with the append that gave the log this
+/// Returns the stored checkpoint, if it was stored with the append that gave the log this
 /// generation and length.
 fn restored(generation: i64, length: i64, text: &str) -> Option<Checkpoint> {
     let json = text.strip_prefix(&format!("{generation}:{length}:"))?;
     Checkpoint::from_json(json.as_bytes())
 }
 
-/// Looks at a session's row. `None` if there is none, or if the session was removed.
+/// Reads a session's row. Returns `None` if there is none, or if the session was removed.
 pub(crate) fn look(
     connection: &mut Connection,
     space: &str,
@@ -118,7 +118,8 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Runs `action` in a transaction. It is committed if the result is true, and taken back otherwise.
+/// Runs `action` in a transaction, which is committed if the result is true, and rolled back
+/// otherwise.
 pub(crate) fn transaction(
     connection: &mut Connection,
     deadline: Instant,

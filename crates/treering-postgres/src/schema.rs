@@ -5,14 +5,14 @@ use crate::failure::Failure;
 use std::io;
 use std::time::Instant;
 
-/// The migrations, oldest first. The version of a schema is the number of those that were applied.
+/// The migrations, oldest first. The version of a schema is the number of applied migrations.
 const MIGRATIONS: [&str; 2] =
     [include_str!("../migrations/0001.sql"), include_str!("../migrations/0002.sql")];
 
 /// The version of the schema that this release works with.
 pub(crate) const VERSION: i32 = MIGRATIONS.len() as i32;
 
-/// The key of the lock that migrations are made under: "treering" in ASCII.
+/// The key of the lock for migrations: "treering" in ASCII.
 const LOCK: i64 = 0x7472_6565_7269_6e67;
 
 /// Returns the version of the schema; 0 if there is none.
@@ -27,7 +27,7 @@ pub(crate) fn version(connection: &mut Connection, deadline: Instant) -> Result<
     Ok(newest.map_or(0, |row| row.try_get(0).unwrap_or(0)))
 }
 
-/// Fails unless the schema has the version of this release.
+/// Fails if the schema does not have the version of this release.
 pub(crate) fn check(found: i32) -> Result<(), Failure> {
     let refuse = |kind, text: String| Err(Failure::Permanent(io::Error::new(kind, text)));
     match found {
@@ -51,7 +51,8 @@ pub(crate) fn check(found: i32) -> Result<(), Failure> {
     }
 }
 
-/// Brings the schema to the version of this release, in one transaction. Returns the version before.
+/// Migrates the schema to the version of this release, in one transaction. Returns the previous
+/// version.
 pub(crate) fn migrate(connection: &mut Connection, deadline: Instant) -> Result<i32, Failure> {
     connection.batch(deadline, &format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})"))?;
     let result = apply(connection, deadline);

@@ -1,9 +1,10 @@
 //! Sockets that are waited for in the calling thread, with a deadline.
 //!
-//! The client of PostgreSQL is asynchronous, the library is not. Instead of a runtime with threads of its own, a
-//! future is polled by the thread that needs its result, and between two polls that thread waits for the
-//! socket. So an answer wakes the thread that asked and no other one, every wait has a deadline, and a call is
-//! allowed anywhere, also in a thread that belongs to an asynchronous runtime.
+//! The client of PostgreSQL is asynchronous, the library is not. Instead of a runtime with threads
+//! of its own, a future is polled by the thread that needs its result, and between two polls that
+//! thread waits for the socket. A response therefore wakes only the thread that waits for it, every
+//! wait has a deadline, and a call is allowed in any thread, including those of an asynchronous
+//! runtime.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Read, Write};
@@ -15,7 +16,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The most bytes that are read by one system call.
+/// The maximum number of bytes of one read call.
 const MAX_READ: usize = 256 * 1024;
 
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl Socket {
         Arc::new(Socket { inner, wants_read, wants_write })
     }
 
-    /// Connects to an address of the network.
+    /// Connects to a network address.
     pub(crate) fn tcp(address: SocketAddr, timeout: Duration) -> io::Result<Arc<Self>> {
         let stream = TcpStream::connect_timeout(&address, timeout)?;
         stream.set_nodelay(true)?;
@@ -100,7 +101,7 @@ impl Socket {
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::TimedOut`] if the deadline passes first.
+    /// Fails with [`io::ErrorKind::TimedOut`] if the deadline passes first.
     pub(crate) fn block_on<T>(
         &self,
         deadline: Instant,
@@ -132,7 +133,7 @@ impl Wake for Woken {
     }
 }
 
-/// A socket as the client of PostgreSQL reads and writes it.
+/// A socket in the form that the client of PostgreSQL reads and writes.
 #[derive(Debug)]
 pub(crate) struct Stream(pub(crate) Arc<Socket>);
 
@@ -154,7 +155,7 @@ impl AsyncRead for Stream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let socket = &self.get_mut().0;
-        // What is not filled is cleared with every call, and the room for a large answer is large.
+        // The unfilled part of the buffer is cleared with every call, so it must not be too large.
         let size = buffer.remaining().min(MAX_READ);
         loop {
             let result = socket.read(buffer.initialize_unfilled_to(size));

@@ -1,11 +1,12 @@
-//! The statements. Each has the space as its first parameter, in addition to row-level security.
+//! The SQL statements. Each has the space as its first parameter, in addition to row-level
+//! security.
 
 /// Returns the length, the generation and the checkpoint of a session.
 pub(crate) const LOOK: &str =
     "SELECT length, generation, checkpoint FROM treering.sessions WHERE space = $1 AND id = $2";
 
-/// As [`LOOK`], with a write. If it is committed, everything that was read is, too: a standby that has this
-/// transaction has all earlier ones.
+/// Returns the same as [`LOOK`], with a write. If this is committed, everything that was read is
+/// committed as well: a standby that has this transaction has all earlier ones.
 pub(crate) const CONFIRM: &str = "UPDATE treering.sessions
     SET changed = pg_current_xact_id()::text::bigint
     WHERE space = $1 AND id = $2 RETURNING length, generation, checkpoint";
@@ -17,7 +18,7 @@ pub(crate) const APPEND: &str = "WITH moved AS (
       WHERE space = $1 AND id = $2 AND length = $3 AND generation = $4 RETURNING 1)
     INSERT INTO treering.lines (space, session, at, bytes) SELECT $1, $2, $3, $5 FROM moved";
 
-/// The first half of an append of several rows: sets the length.
+/// Sets the length, as the first half of an append of several rows.
 pub(crate) const MOVE: &str = "UPDATE treering.sessions
     SET length = $5, changed = pg_current_xact_id()::text::bigint, updated = clock_timestamp()
     WHERE space = $1 AND id = $2 AND length = $3 AND generation = $4";
@@ -29,8 +30,9 @@ pub(crate) const INSERT: &str =
 /// Returns the rows from the one that holds the byte at $3 to the one that holds the byte before $4, in any
 /// order.
 ///
-/// All conditions compare columns with parameters: under row-level security others are not used for the index, and a
-/// single statement that looks up its first row in a subquery reads the whole log before it.
+/// All conditions compare columns with parameters: under row-level security, other conditions do
+/// not use the index, and a statement that finds its first row with a subquery would read the whole
+/// log before it.
 pub(crate) const READ: &str = "(SELECT at, bytes FROM treering.lines
       WHERE space = $1 AND session = $2 AND at <= $3 ORDER BY at DESC LIMIT 1)
     UNION ALL
@@ -59,7 +61,7 @@ pub(crate) const REPLACE_START: &str = "WITH replaced AS (
     WHERE space = $1 AND id = $2 AND length >= octet_length($3::bytea) AND EXISTS (SELECT FROM replaced)
     RETURNING generation";
 
-/// Creates a session with its first row and its facts. A removed session of this id makes room for it.
+/// Creates a session with its first row and its facts. It replaces a removed session with this id.
 pub(crate) const CREATE: &str = "WITH made AS (
       INSERT INTO treering.sessions (space, id, length, generation, changed, updated)
       VALUES ($1, $2, $3, 0, pg_current_xact_id()::text::bigint, clock_timestamp())
@@ -81,7 +83,7 @@ pub(crate) const SET_LENGTH: &str =
     "UPDATE treering.sessions SET length = $3, updated = clock_timestamp()
     WHERE space = $1 AND id = $2";
 
-/// Stores the facts about a session, unless newer ones are there.
+/// Stores the facts about a session, unless there are newer ones.
 pub(crate) const DESCRIBE: &str = "UPDATE treering.facts SET length = $3, generation = $4,
       modified = $5, created = $6, agent = $7, cwd = $8, name = $9, parent_session = $10,
       first_message = $11, messages = $12, entries = $13, branches = $14, compactions = $15,
@@ -99,8 +101,9 @@ pub(crate) const REMOVE: &str = "WITH removed AS (
       WHERE space = $1 AND session = $2 AND EXISTS (SELECT FROM removed))
     SELECT 1 FROM removed";
 
-/// Names everything for which numbers of transactions hold: a database cluster and its timeline. A standby
-/// that is promoted may give out numbers again that its primary gave to transactions which it never saw.
+/// Identifies the scope in which transaction numbers are comparable: a database cluster and its
+/// timeline. A standby that is promoted may use numbers again that its primary gave to transactions
+/// which it never received.
 macro_rules! instance {
     () => {
         "(SELECT system_identifier FROM pg_control_system())::text || '-' ||
@@ -109,8 +112,8 @@ macro_rules! instance {
     };
 }
 
-/// Returns sessions whose facts are out of date, those that changed last first, the oldest transaction
-/// that is still under way, and the instance. On a standby, where facts cannot be changed, it returns none.
+/// Returns sessions whose facts are out of date, the last changed first, the oldest transaction in
+/// progress, and the instance. On a standby, where facts cannot be changed, it returns none.
 pub(crate) const STALE: &str = concat!(
     "SELECT s.id, s.length, s.generation, f.length, m.oldest, m.instance
     FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest, ",
@@ -149,13 +152,13 @@ pub(crate) const LIST: &str = list!("");
 /// Returns a page of the sessions of a directory.
 pub(crate) const LIST_OF_CWD: &str = list!("AND f.cwd = $8");
 
-/// Returns a page of the sessions of a project: of the directory $8, and of those that begin with $9 and so are less than
-/// $10.
+/// Returns a page of the sessions of a project: of the directory $8, and of those that begin with
+/// $9 and are therefore less than $10.
 pub(crate) const LIST_OF_PROJECT: &str =
     list!("AND (f.cwd = $8 OR f.cwd >= $9 AND f.cwd < $10) AND ($11::text IS NULL OR f.cwd = $11)");
 
-/// Returns the sessions that a transaction from $2 on changed, the oldest transaction that is still under
-/// way (later changes are made by that transaction or by newer ones), the next one, and the instance.
+/// Returns the sessions that a transaction from $2 on changed, the oldest transaction in progress
+/// (later changes are made by that transaction or by newer ones), the next one, and the instance.
 pub(crate) const CHANGES: &str = concat!(
     "SELECT s.id, s.length, m.oldest, m.next, m.instance
     FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest,
@@ -166,8 +169,8 @@ pub(crate) const CHANGES: &str = concat!(
       ON s.space = $1 AND s.period >= $2::bigint >> 10 AND s.changed >= $2"
 );
 
-/// Marks sessions as changed now whose last change has a number that this database has not reached: they
-/// were restored from another one.
+/// Marks sessions as changed now if the number of their last change is one that this database has
+/// not reached: they were restored from another database.
 pub(crate) const RENUMBER: &str = "UPDATE treering.sessions
     SET changed = pg_current_xact_id()::text::bigint
     WHERE space = $1 AND period >= $2::bigint >> 10 AND changed >= $2";

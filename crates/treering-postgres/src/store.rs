@@ -1,4 +1,4 @@
-//! The store: sessions of one space of a database.
+//! The store: the sessions of one space of a database.
 
 use crate::address::Address;
 use crate::appends::Appends;
@@ -19,13 +19,13 @@ use treering::storage::{Journal, MemoryJournal};
 use treering::store::{ChangedSession, Changes, ListQuery, Mark, Page, Store};
 use treering::{Error, Result, SessionId};
 
-/// New sessions up to this size are described when they are created.
+/// The maximum size of a new session whose facts are computed when it is created.
 const MAX_DESCRIBED: usize = 8 * 1024 * 1024;
 
-/// The time that migrations may take.
+/// The time limit of migrations.
 const MIGRATION_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Choices for a connection to a database. All fields have defaults.
+/// Options for a connection to a database. All fields have defaults.
 ///
 /// ```
 /// use treering_postgres::PostgresOptions;
@@ -35,14 +35,14 @@ const MIGRATION_TIMEOUT: Duration = Duration::from_secs(600);
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PostgresOptions {
-    /// The space whose sessions are seen: `default` unless set.
+    /// The space whose sessions are visible; `default` by default.
     pub space: String,
-    /// The most connections: 16 unless set.
+    /// The maximum number of connections; 16 by default.
     pub connections: usize,
-    /// The longest time that a call takes: 10 seconds unless set. Writing a large log may take longer, by
-    /// a second for every 10 MB.
+    /// The time limit of a call; 10 seconds by default. Writing a large log may take longer, by a
+    /// second for every 10 MB.
     pub timeout: Duration,
-    /// The most bytes of logs that are kept in memory: 32 MiB unless set.
+    /// The maximum number of bytes of logs in memory; 32 MiB by default.
     pub cache: usize,
 }
 
@@ -69,19 +69,19 @@ impl PostgresOptions {
         PostgresOptions { space: space.into(), ..self }
     }
 
-    /// Sets the most connections.
+    /// Sets the maximum number of connections.
     #[must_use]
     pub fn connections(self, connections: usize) -> Self {
         PostgresOptions { connections, ..self }
     }
 
-    /// Sets the longest time that a call takes.
+    /// Sets the time limit of a call.
     #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         PostgresOptions { timeout, ..self }
     }
 
-    /// Sets the most bytes of logs that are kept in memory.
+    /// Sets the maximum number of bytes of logs in memory.
     #[must_use]
     pub fn cache(self, cache: usize) -> Self {
         PostgresOptions { cache, ..self }
@@ -90,13 +90,14 @@ impl PostgresOptions {
 
 /// The sessions of one space of a PostgreSQL database.
 ///
-/// All calls block the calling thread, for no longer than the timeout of the options. They start no
-/// runtime and need none, so they are allowed in every thread; in an asynchronous program they belong
-/// into `spawn_blocking`, as every call that blocks. Clones, and stores of other spaces made by
+/// All calls block the calling thread, for no longer than the timeout of the options. They need no
+/// runtime, so they are allowed in every thread; in an asynchronous program they belong into
+/// `spawn_blocking`, like every blocking call. Clones, and stores of other spaces made by
 /// [`in_space`](PostgresStore::in_space), share their connections.
 ///
-/// A call that fails because the database is being restarted, replaced by its standby or out of connections
-/// is repeated until its timeout, and then is an error for which [`Error::is_retryable`] holds.
+/// A call that fails because the database is being restarted, replaced by its standby or out of
+/// connections is repeated until its timeout, and then fails with an error for which
+/// [`Error::is_retryable`] is true.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -128,27 +129,28 @@ pub(crate) struct Shared {
     pub(crate) pool: Pool,
     pub(crate) appends: Appends,
     pub(crate) cache: Cache,
-    /// For each space the transaction before which all sessions are described, and its instance.
+    /// For each space, the transaction before which the facts of all sessions are known, and its
+    /// instance.
     pub(crate) described: Mutex<HashMap<Arc<str>, (String, i64)>>,
 }
 
-/// Numbers about the work of a store since it was connected.
+/// Counters of a store since it was connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Requests that were sent to the database.
+    /// The number of requests that were sent to the database.
     pub round_trips: u64,
-    /// Connections that were opened.
+    /// The number of connections that were opened.
     pub connections: u64,
 }
 
-/// The schema before and after [`PostgresStore::init`].
+/// The versions of the schema before and after [`PostgresStore::init`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Migration {
-    /// The version before; 0 if there was no schema.
+    /// The previous version; 0 if there was no schema.
     pub before: i32,
-    /// The version now.
+    /// The current version.
     pub after: i32,
 }
 
@@ -170,13 +172,13 @@ fn shared(url: &str, options: &PostgresOptions, timeout: Duration) -> Result<Arc
 }
 
 impl PostgresStore {
-    /// Connects to a database that has been initialized, once: a database that cannot be reached is an
-    /// error at once.
+    /// Connects to a database that has been initialized. There is only one attempt: a database that
+    /// cannot be reached is an error at once.
     ///
     /// # Errors
     ///
-    /// [`Error::Storage`] if the database cannot be reached, or if its schema is missing, older or newer than
-    /// that of this release.
+    /// Fails with [`Error::Storage`] if the database cannot be reached, or if its schema is
+    /// missing, older or newer than that of this release.
     pub fn connect(url: &str, options: &PostgresOptions) -> Result<Self> {
         let shared = shared(url, options, options.timeout)?;
         let store = PostgresStore { shared, space: options.space.as_str().into() };
@@ -189,14 +191,14 @@ impl PostgresStore {
         Ok(store)
     }
 
-    /// Creates the tables in a database, or brings them to the version of this release.
+    /// Creates the tables in a database, or migrates them to the version of this release.
     ///
-    /// Several programs may do it at the same time; one of them does the work.
+    /// Several programs may do this at the same time; one of them does the work.
     ///
     /// # Errors
     ///
-    /// [`Error::Storage`] if the database cannot be reached, or if its schema is newer than that of this
-    /// release.
+    /// Fails with [`Error::Storage`] if the database cannot be reached, or if its schema is newer
+    /// than that of this release.
     pub fn init(url: &str, options: &PostgresOptions) -> Result<Migration> {
         let shared = shared(url, options, MIGRATION_TIMEOUT)?;
         let deadline = shared.pool.deadline();
@@ -211,7 +213,8 @@ impl PostgresStore {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] if the name is empty, longer than 200 bytes, or has control characters.
+    /// Fails with [`Error::InvalidOption`] if the name is empty, longer than 200 bytes, or has
+    /// control characters.
     pub fn in_space(&self, space: &str) -> Result<Self> {
         check_space(space)?;
         Ok(PostgresStore { shared: Arc::clone(&self.shared), space: space.into() })
@@ -222,7 +225,7 @@ impl PostgresStore {
         &self.space
     }
 
-    /// Returns numbers about the work so far, of all spaces.
+    /// Returns the counters of all spaces.
     pub fn statistics(&self) -> Statistics {
         let counters = &self.shared.pool.counters;
         Statistics {
@@ -244,8 +247,8 @@ impl PostgresStore {
         Arc::new(PostgresJournal::new(&self.shared, &self.space, id, generation))
     }
 
-    /// Creates a session from the bytes in `start` and the rest, once. Returns its generation; `None` if there is
-    /// a session of this id.
+    /// Creates a session from the bytes in `start` and the rest, in one attempt. Returns its
+    /// generation; `None` if there is a session with this id.
     fn create_once(
         &self,
         id: &SessionId,
@@ -285,7 +288,7 @@ impl PostgresStore {
                     if count == 0 {
                         break;
                     }
-                    // Every part has as much time as a call.
+                    // Every part has the time limit of a call.
                     let deadline = self.shared.pool.deadline();
                     let part = &buffer[..count];
                     rows::insert(connection, &self.space, key, at, part, deadline)?;
@@ -299,8 +302,8 @@ impl PostgresStore {
         })
     }
 
-    /// Returns the generation of a session if its log begins with `start`: then an attempt to create it
-    /// succeeded although no answer came.
+    /// Returns the generation of a session whose log begins with `start`: an attempt to create it
+    /// succeeded although there was no response.
     fn was_created(&self, id: &SessionId, start: &[u8]) -> Result<Option<i64>> {
         let journal = PostgresJournal::new(&self.shared, &self.space, id, -1);
         let deadline = self.shared.pool.deadline();
@@ -310,7 +313,7 @@ impl PostgresStore {
     }
 }
 
-/// Fails for an id that the database could not even look for.
+/// Fails for an id that the database cannot store.
 fn check_id(id: &SessionId) -> Result<()> {
     match id.as_str().contains('\0') {
         true => Err(Error::UnknownSession(id.clone())),
@@ -363,7 +366,7 @@ impl Store for PostgresStore {
                     return Ok(self.journal(id, generation));
                 }
                 Err(Failure::Permanent(error)) => return Err(Error::Storage(error)),
-                // The rest of a long log was read and cannot be read again.
+                // The rest of a long log was already read, and cannot be read again.
                 Err(failure) if !is_whole => return Err(Error::Storage(failure.into_io())),
                 Err(Failure::Refused(error)) => pauses.pause(error).map_err(Error::Storage)?,
                 Err(Failure::Lost(error)) => {
@@ -412,7 +415,7 @@ impl Store for PostgresStore {
             self.renumber(now.next)?;
             return Ok(Changes::new(Vec::new(), now.mark()));
         };
-        // The mark names the instance, which is known with the answer.
+        // The mark contains the instance, which is known only with the response.
         let number = mark.as_str().rsplit_once(':').and_then(|(_, number)| number.parse().ok());
         let changed = self.changed_since(number.unwrap_or(0))?;
         let is_ours = mark.number_in(&changed.instance).is_some();
@@ -422,11 +425,11 @@ impl Store for PostgresStore {
     }
 }
 
-/// The sessions that some transactions changed, and the transactions of now.
+/// The sessions that some transactions changed, and the current transactions.
 struct Changed {
     sessions: Vec<ChangedSession>,
     instance: String,
-    /// The oldest transaction that is under way.
+    /// The oldest transaction in progress.
     oldest: i64,
     /// The number of the next transaction.
     next: i64,
@@ -463,7 +466,7 @@ impl PostgresStore {
         Ok(changed)
     }
 
-    /// Marks sessions as changed now that seem to have changed in the future.
+    /// Marks sessions as changed now whose last change is in the future of this database.
     fn renumber(&self, next: i64) -> Result<()> {
         if self.changed_since(next)?.sessions.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! TLS for connections, by rustls.
+//! TLS connections with rustls.
 
 use crate::socket::Stream;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -15,8 +15,8 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, TlsConnect};
 
-/// Returns the configuration of connections whose server is verified: by the certificates in the file
-/// `roots`, or by those of the system.
+/// Returns the configuration for connections with a verified server: by the certificates in the
+/// file `roots`, or by those of the system.
 pub(crate) fn verified(roots: Option<&Path>) -> io::Result<Arc<ClientConfig>> {
     let mut store = RootCertStore::empty();
     match roots {
@@ -41,8 +41,8 @@ pub(crate) fn verified(roots: Option<&Path>) -> io::Result<Arc<ClientConfig>> {
     Ok(Arc::new(builder.with_root_certificates(store).with_no_client_auth()))
 }
 
-/// Returns the configuration of connections that are encrypted but whose server is not verified: that of
-/// `sslmode=prefer`, which also goes on in the clear if the server has no TLS.
+/// Returns the configuration for connections that are encrypted but whose server is not verified,
+/// for `sslmode=prefer`, which uses no encryption if the server has no TLS.
 pub(crate) fn unverified() -> io::Result<Arc<ClientConfig>> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
@@ -52,7 +52,7 @@ pub(crate) fn unverified() -> io::Result<Arc<ClientConfig>> {
     Ok(Arc::new(builder.with_no_client_auth()))
 }
 
-/// Accepts every certificate.
+/// A verifier that accepts every certificate.
 #[derive(Debug)]
 struct AnyServer(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! The tokens of a server, kept in the database as hashes.
+//! The tokens of a server, stored in the database as hashes.
 
 use crate::store::PostgresStore;
 use std::io;
@@ -9,19 +9,19 @@ use treering::{Error, Result};
 /// A token without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    /// The SHA-256 of the secret.
+    /// The SHA-256 hash of the secret.
     pub hash: [u8; 32],
-    /// The name that a person gave it.
+    /// The name that a user gave the token.
     pub name: String,
-    /// The space that it is for.
+    /// The space that the token is for.
     pub space: String,
-    /// The rights that it gives.
+    /// The permission of the token.
     pub scope: Scope,
-    /// The time when it was created, in Unix milliseconds.
+    /// The time at which the token was created, in Unix milliseconds.
     pub created: i64,
-    /// The time from which it is refused, in Unix milliseconds.
+    /// The time at which the token expires, in Unix milliseconds.
     pub expires: Option<i64>,
-    /// The time when it was revoked, in Unix milliseconds.
+    /// The time at which the token was revoked, in Unix milliseconds.
     pub revoked: Option<i64>,
 }
 
@@ -37,7 +37,7 @@ macro_rules! select {
     };
 }
 
-/// The clock that decides about expiry is that of the database.
+/// The clock of the database decides about expiry.
 const FIND: &str = select!(
     "WHERE hash = $1 AND revoked IS NULL AND (expires IS NULL OR expires > clock_timestamp())"
 );
@@ -64,7 +64,7 @@ fn token(row: &Row) -> Result<Token> {
     })
 }
 
-/// Tokens of servers. They belong to the database, whatever the space of this store is.
+/// Tokens of servers. They belong to the database, independently of the space of this store.
 impl PostgresStore {
     /// Returns the token with this hash, if it has neither expired nor been revoked.
     pub fn find_token(&self, hash: &[u8; 32]) -> Result<Option<Token>> {
@@ -75,12 +75,12 @@ impl PostgresStore {
         row.map_err(Error::Storage)?.as_ref().map(token).transpose()
     }
 
-    /// Stores a token. The time of its expiry is in Unix milliseconds.
+    /// Stores a token. The time at which it expires is in Unix milliseconds.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] for a name that is empty or has control characters, and for a name of a space
-    /// that [`in_space`](PostgresStore::in_space) refuses.
+    /// Fails with [`Error::InvalidOption`] for a name that is empty or has control characters, and
+    /// for the name of a space that [`in_space`](PostgresStore::in_space) refuses.
     pub fn create_token(
         &self,
         hash: &[u8; 32],
@@ -105,14 +105,14 @@ impl PostgresStore {
         created.map(drop).map_err(Error::Storage)
     }
 
-    /// Returns all tokens, oldest first, with those that expired or were revoked.
+    /// Returns all tokens, oldest first, including those that expired or were revoked.
     pub fn tokens(&self) -> Result<Vec<Token>> {
         let deadline = self.shared.pool.deadline();
         let rows = self.repeat(deadline, |connection| connection.query(ALL, &[], deadline));
         rows.map_err(Error::Storage)?.iter().map(token).collect()
     }
 
-    /// Revokes the tokens of this name. Returns how many there were.
+    /// Revokes the tokens with this name. Returns how many there were.
     pub fn revoke_token(&self, name: &str) -> Result<u64> {
         let deadline = self.shared.pool.deadline();
         let revoked =
