@@ -1,4 +1,4 @@
-//! Blocks of five hours: the windows in which subscriptions count usage.
+//! Blocks of five hours, for which subscriptions limit usage.
 //!
 //! A block begins with the full hour (in UTC) of the first event in it and ends five hours later. The next
 //! one begins with the first event after that, or with the first one after five hours without any.
@@ -11,41 +11,41 @@ pub const BLOCK: i64 = 5 * HOUR;
 
 const HOUR: i64 = 3_600_000;
 
-/// Usage within five hours.
+/// The usage within five hours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Block<'a> {
-    /// When it begins, in Unix milliseconds.
+    /// The time at which the block begins, in Unix milliseconds.
     pub start: i64,
-    /// When it ends.
+    /// The time at which the block ends, in Unix milliseconds.
     pub end: i64,
-    /// The usage in it. Its name is empty.
+    /// The usage in the block. The name of the row is empty.
     pub row: Row<'a>,
 }
 
-/// The speed at which a block is used up.
+/// The rate of usage in a block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Pace {
-    /// Tokens for each minute, caches included.
+    /// Tokens for each minute, including those of caches.
     pub tokens_per_minute: f64,
     /// Dollars for each hour, as far as costs are known or computed.
     pub dollars_per_hour: f64,
-    /// The tokens of the whole block, if it goes on like this.
+    /// The projected tokens of the whole block at this rate.
     pub projected_tokens: u64,
-    /// The dollars of the whole block, if it goes on like this.
+    /// The projected dollars of the whole block at this rate.
     pub projected_dollars: f64,
 }
 
 impl Block<'_> {
-    /// Returns whether the block is the one in force.
+    /// Returns whether the block includes the time `now`.
     pub fn is_active(&self, now: i64) -> bool {
         let (_, last) = self.row.times.unwrap_or((self.start, self.start));
         now < self.end && now.saturating_sub(last) < BLOCK
     }
 
-    /// Returns the speed between its first and its last event, and where that leads; `None` if that is less
-    /// than a minute.
+    /// Returns the rate between the first and the last event, and the projection; `None` if the
+    /// events span less than a minute.
     pub fn pace(&self, now: i64) -> Option<Pace> {
         let (first, last) = self.row.times?;
         let minutes = last.saturating_sub(first) as f64 / 60_000.0;
@@ -89,7 +89,7 @@ impl<'a> UsageEvents<'a> {
     }
 
     fn block(&self, start: i64, mut events: Vec<usize>) -> Block<'a> {
-        // Rows count the sessions of events that follow each other.
+        // Rows count sessions correctly only if the events of a session are consecutive.
         events.sort_unstable();
         let mut row = Row::default();
         for event in events.into_iter().filter_map(|at| self.events.get(at)) {

@@ -1,4 +1,4 @@
-//! The events of many sessions, each once, with their costs.
+//! The events of many sessions, each counted once, with their costs.
 
 use crate::prices::Prices;
 use std::collections::HashMap;
@@ -9,9 +9,9 @@ use treering::usage::{EventSeed, PriceList, SessionEvents, Usage, UsageSource, c
 /// A session whose usage is counted.
 #[derive(Debug, Clone, Copy)]
 pub struct UsageSession<'a> {
-    /// The session as a list shows it.
+    /// The description of the session.
     pub info: &'a SessionInfo,
-    /// Its usage events.
+    /// The usage events of the session.
     pub events: &'a SessionEvents,
 }
 
@@ -19,13 +19,13 @@ pub struct UsageSession<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PricedEvent<'a> {
-    /// The number of the session that it belongs to.
+    /// The index of the session that the event belongs to.
     pub session: usize,
-    /// Its time in Unix milliseconds; that of its session if the file states none.
+    /// The time of the event in Unix milliseconds; the time of its session if the file states none.
     pub time: i64,
-    /// The model, as `provider/model`; empty if nothing names it.
+    /// The model, as `provider/model`; empty if it is not known.
     pub model: &'a str,
-    /// Tokens and cost. A computed cost is in [`Usage::computed`].
+    /// The tokens and the cost. A computed cost is in [`Usage::computed`].
     pub usage: Usage,
 }
 
@@ -33,13 +33,13 @@ pub struct PricedEvent<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownModel<'a> {
-    /// The model, as `provider/model`; empty if nothing names it.
+    /// The model, as `provider/model`; empty if it is not known.
     pub model: &'a str,
     /// The usage whose cost is unknown.
     pub usage: Usage,
 }
 
-/// The usage events of some sessions, each once.
+/// The usage events of some sessions, each counted once.
 #[derive(Debug, Clone)]
 pub struct UsageEvents<'a> {
     sessions: Vec<&'a SessionInfo>,
@@ -81,7 +81,7 @@ impl<'a> UsageEvents<'a> {
         self
     }
 
-    /// Keeps the events of models whose name contains a text, in any case.
+    /// Keeps the events of models whose name contains a text, ignoring case.
     #[must_use]
     pub fn of_model(mut self, text: &str) -> Self {
         let text = text.to_lowercase();
@@ -92,22 +92,22 @@ impl<'a> UsageEvents<'a> {
         self
     }
 
-    /// Returns the events, those of a session one after the other.
+    /// Returns the events. Those of one session are consecutive.
     pub fn events(&self) -> &[PricedEvent<'a>] {
         &self.events
     }
 
-    /// Returns a session by the number that an event has.
+    /// Returns the session with the index that an event has.
     pub fn session(&self, number: usize) -> Option<&'a SessionInfo> {
         self.sessions.get(number).copied()
     }
 
-    /// Returns the sum of all events.
+    /// Returns the total usage of all events.
     pub fn usage(&self) -> Usage {
         self.events.iter().map(|event| event.usage).sum()
     }
 
-    /// Returns the models whose price is needed and not known, by the number of their tokens.
+    /// Returns the models whose prices are needed but not known, by the number of their tokens.
     pub fn unknown_models(&self) -> Vec<UnknownModel<'a>> {
         let mut models: HashMap<&str, Usage> = HashMap::new();
         for event in self.events.iter().filter(|event| event.usage.unknown() > 0) {

@@ -1,7 +1,7 @@
-//! Fields of CSV.
+//! Writes fields of CSV.
 
-/// Returns a field of CSV: in quotes if it needs them. A text that a spreadsheet would take for a formula gets
-/// an apostrophe, because names of sessions and projects are not trusted.
+/// Returns a text as a field of CSV, in quotes if necessary. A text that a spreadsheet would take
+/// for a formula gets an apostrophe, because names of sessions and projects are not trusted.
 ///
 /// ```
 /// use treering_usage::csv_field;

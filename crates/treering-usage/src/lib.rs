@@ -1,9 +1,9 @@
-//! Reports of what agents used: tokens and money by day, project, agent, model and session.
+//! Reports of the usage of agents: tokens and cost by day, project, agent, model and session.
 //!
-//! [`UsageEvents`] takes the usage events of many sessions, counts each once, and gives those without a cost
-//! in their file the cost that [`Prices`] compute. A [`Report`] groups them, and [`Block`]s are the five-hour
-//! windows that subscriptions are limited by. Every command, page and server that shows usage over several
-//! sessions gets its numbers here.
+//! [`UsageEvents`] counts each of the usage events of many sessions once, and computes the cost of
+//! those without a cost in their file with [`Prices`]. A [`Report`] groups them, and [`Block`]s are
+//! the five-hour windows that subscriptions are limited by. Every command, page and server that
+//! shows usage over several sessions gets its numbers here.
 //!
 //! The crate reads no files, no environment and no clock.
 //!

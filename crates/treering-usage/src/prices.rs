@@ -1,7 +1,7 @@
 //! Prices of models: a table that ships with treering, and the user's own.
 //!
-//! A price is known for a model's exact name, with or without a date at its end, at its own provider, and at
-//! the time of the request. Anything else is unknown: a cost is never guessed.
+//! A price applies to a model's exact name, with or without a date at its end, at its own provider,
+//! and at the time of the request. Otherwise the cost is unknown, and is never guessed.
 
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -13,25 +13,27 @@ const PUBLISHED: &str = include_str!("prices.toml");
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelPrice {
-    /// The price of input that comes from no cache and goes into none.
+    /// The price of input that is neither read from a cache nor written to one.
     pub input: f64,
-    /// The price of output, thinking included.
+    /// The price of output, including thinking.
     pub output: f64,
-    /// The price of input that is read from a cache; that of input if not given.
+    /// The price of input that is read from a cache; the price of input if `None`.
     pub cache_read: Option<f64>,
-    /// The price of input that is written to a cache for some minutes; that of input if not given.
+    /// The price of input that is written to a cache for some minutes; the price of input if
+    /// `None`.
     pub cache_write: Option<f64>,
-    /// The price of input that is written to a cache for an hour; that of other writes if not given.
+    /// The price of input that is written to a cache for an hour; the price of other writes if
+    /// `None`.
     pub cache_write_1h: Option<f64>,
 }
 
 /// An error in a price.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PriceError {
-    /// A price is negative or no number.
+    /// A price is negative or not a number.
     #[error("a price of {0:?} is negative or no number")]
     Invalid(String),
-    /// A table is not in the right form.
+    /// A table does not have the right form.
     #[error("the table of prices: {0}")]
     Table(String),
 }
@@ -48,25 +50,25 @@ pub enum PriceError {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Prices {
-    /// The prices of each model, as `provider/model`, one after the other in time.
+    /// The prices of each model, as `provider/model`, in the order of time.
     models: HashMap<String, Vec<Period>>,
     source: String,
     date: String,
 }
 
-/// The prices of a model for some time.
+/// The prices of a model for a period of time.
 #[derive(Debug, Clone)]
 struct Period {
     from: i64,
     until: i64,
     rates: Rates,
-    /// The number of tokens of a prompt above which other rates apply.
+    /// The number of tokens of a prompt above which other rates apply, and these rates.
     above: Option<(u64, Rates)>,
     /// The factor of the fast mode, in millionths.
     fast: Option<u128>,
 }
 
-/// Prices in millionths of a millionth of a dollar for one token.
+/// Prices in picodollars for one token.
 #[derive(Debug, Clone, Copy)]
 struct Rates {
     input: u128,
@@ -92,7 +94,7 @@ impl Rates {
     }
 }
 
-/// The table, as it is written.
+/// The form of the table in the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -142,7 +144,7 @@ impl ModelPrice {
     }
 }
 
-/// Returns a number in millionths; `None` if it is negative, no number, or absurd.
+/// Returns a number in millionths; `None` if it is negative, not a number, or too large.
 fn millionths(number: f64) -> Option<u128> {
     (0.0..1e9).contains(&number).then(|| (number * 1e6).round() as u128)
 }
@@ -150,7 +152,7 @@ fn millionths(number: f64) -> Option<u128> {
 impl Prices {
     /// Returns the published prices that ship with treering.
     pub fn published() -> Self {
-        // A test reads the table, so that this does not fail.
+        // A test reads the table, so this cannot fail.
         Prices::parse(PUBLISHED).unwrap_or_default()
     }
 
@@ -175,7 +177,7 @@ impl Prices {
     ///
     /// # Errors
     ///
-    /// [`PriceError::Invalid`] if a price is negative or no number.
+    /// Fails with [`PriceError::Invalid`] if a price is negative or not a number.
     pub fn set(&mut self, model: &str, price: &ModelPrice) -> Result<(), PriceError> {
         let rates = price.rates().ok_or_else(|| PriceError::Invalid(model.to_owned()))?;
         let (from, until) = (i64::MIN, i64::MAX);
@@ -184,7 +186,7 @@ impl Prices {
         Ok(())
     }
 
-    /// Returns where the prices come from.
+    /// Returns the source of the prices.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -194,7 +196,8 @@ impl Prices {
         &self.date
     }
 
-    /// Returns the prices of a model: of the user for this name first, then of the table.
+    /// Returns the prices of a model: those that the user set for this name first, then those of
+    /// the table.
     fn periods(&self, model: &str) -> Option<&[Period]> {
         let bare = model.split_once('/').map_or(model, |(_, name)| name);
         let names = [model, bare, undated(model), undated(bare)];
@@ -252,7 +255,7 @@ impl PriceList for Prices {
             (None, Some(model)) => (self.periods(model)?, true),
             (None, None) => return None,
         };
-        // Without a time the price in force counts.
+        // Without a time, the current price counts.
         let time = time.unwrap_or(i64::MAX - 1);
         let period = periods.iter().find(|period| (period.from..period.until).contains(&time))?;
         let prompt = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);

@@ -8,22 +8,22 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use treering::usage::Usage;
 
-/// The groups of a report.
+/// The property by which a report groups events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupBy {
-    /// Calendar days.
+    /// Groups by calendar day.
     Day,
-    /// Weeks, by the Monday that they begin with.
+    /// Groups by week, named by its Monday.
     Week,
-    /// Calendar months.
+    /// Groups by calendar month.
     Month,
-    /// The directories of projects.
+    /// Groups by project directory.
     Project,
-    /// The agents that wrote the sessions.
+    /// Groups by the agent that wrote the session.
     Agent,
-    /// Models, as `provider/model`.
+    /// Groups by model, as `provider/model`.
     Model,
-    /// Sessions.
+    /// Groups by session.
     Session,
 }
 
@@ -31,34 +31,34 @@ pub enum GroupBy {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Row<'a> {
-    /// The name of the group: a date, a month such as `2026-01`, a directory, an agent, a model, or the id
-    /// of a session. Empty for what has none.
+    /// The name of the group: a date, a month such as `2026-01`, a directory, an agent, a model, or
+    /// the id of a session. It is empty if the group has none.
     pub name: String,
-    /// Its usage.
+    /// The usage of the group.
     pub usage: Usage,
-    /// The number of sessions that its events belong to.
+    /// The number of sessions with events in the group.
     pub sessions: usize,
     /// The usage of each model, the most expensive first.
     pub models: Vec<(&'a str, Usage)>,
-    /// The number of the session, in a report by session.
+    /// The index of the session, in a report by session.
     pub session: Option<usize>,
     /// The times of the first and the last event, in Unix milliseconds.
     pub times: Option<(i64, i64)>,
 }
 
-/// Usage in groups.
+/// The usage by groups.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report<'a> {
-    /// The groups: by time if they are times, else the most expensive first.
+    /// The groups, in the order of time if they are times, else the most expensive first.
     pub rows: Vec<Row<'a>>,
-    /// All groups together.
+    /// The sum of all groups.
     pub total: Row<'a>,
 }
 
 impl<'a> Row<'a> {
     pub(crate) fn add(&mut self, session: usize, time: i64, model: &'a str, usage: Usage) {
-        // The events of a session follow each other.
+        // The events of a session are consecutive.
         if self.session != Some(session) {
             self.sessions += 1;
             self.session = Some(session);
@@ -85,7 +85,7 @@ fn price_order(a: &Usage, b: &Usage) -> std::cmp::Ordering {
 }
 
 impl<'a> UsageEvents<'a> {
-    /// Groups the events. Sums over the groups are the sum over the events, whatever the groups are.
+    /// Groups the events. The sum of all groups always equals the sum of all events.
     pub fn report(&self, by: GroupBy, zone: &Zone) -> Report<'a> {
         let mut rows = match by {
             GroupBy::Day => self.by_date(zone, |date| date),
@@ -147,7 +147,7 @@ impl<'a> UsageEvents<'a> {
         self.rows_with(key, name, &mut Vec::new())
     }
 
-    /// Adds events up by a key; `keys` gets the key of each row.
+    /// Adds events up by key; `keys` receives the key of each row.
     fn rows_with<K: Hash + Eq + Copy>(
         &self,
         key: impl Fn(&crate::PricedEvent<'a>) -> K,
@@ -159,7 +159,7 @@ impl<'a> UsageEvents<'a> {
         let mut last: Option<(K, usize)> = None;
         for event in self.events() {
             let key = key(event);
-            // Mostly the group of the event before.
+            // An event is mostly in the group of the event before it.
             let place = match last.filter(|(last, _)| *last == key) {
                 Some((_, place)) => place,
                 None => *places.entry(key).or_insert_with(|| {

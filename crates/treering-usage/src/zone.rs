@@ -1,4 +1,4 @@
-//! The time zone in which days begin.
+//! Time zones, which decide when days begin.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -17,12 +17,12 @@ pub struct Zone {
     zone: TimeZone,
 }
 
-/// The dates of times that mostly follow each other.
+/// Converts times, which are mostly consecutive, to dates.
 #[derive(Debug)]
 pub(crate) struct Dates<'a> {
     zone: &'a Zone,
-    /// The last quarter of an hour that was asked for, and its date. Offsets of time zones change, and days
-    /// begin, only between quarters, and events that follow each other are mostly in the same one.
+    /// The last quarter of an hour, and its date. Offsets of time zones change, and days begin,
+    /// only at quarters, and consecutive events are mostly in the same one.
     last: Cell<(i64, Date)>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Dates<'a> {
     }
 }
 
-/// A name that is no time zone.
+/// The error for a name that is not a time zone.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is no time zone: write `local`, `UTC`, an offset such as `+02:00`, or a name such as `Europe/Berlin`"
@@ -72,7 +72,7 @@ impl Zone {
     ///
     /// # Errors
     ///
-    /// [`UnknownZone`] if there is no such zone.
+    /// Fails with [`UnknownZone`] if there is no such zone.
     pub fn named(name: &str) -> Result<Self, UnknownZone> {
         if name.eq_ignore_ascii_case("local") {
             return Ok(Zone::local());
@@ -87,7 +87,7 @@ impl Zone {
         zone.map(Zone::new).map_err(|_| UnknownZone(name.to_owned()))
     }
 
-    /// Returns the date at a time, given in Unix milliseconds. Times outside of the calendar are clamped.
+    /// Returns the date at a time in Unix milliseconds. Times outside of the calendar are clamped.
     pub(crate) fn date(&self, millis: i64) -> Date {
         let range = Timestamp::MIN.as_millisecond()..=Timestamp::MAX.as_millisecond();
         let millis = millis.clamp(*range.start(), *range.end());
@@ -95,12 +95,12 @@ impl Zone {
         self.zone.to_datetime(time).date()
     }
 
-    /// Returns the date at a time, given in Unix milliseconds, as `2026-01-31`.
+    /// Returns the date at a time in Unix milliseconds, as `2026-01-31`.
     pub fn day(&self, millis: i64) -> String {
         self.date(millis).to_string()
     }
 
-    /// Returns a time, given in Unix milliseconds, to the minute.
+    /// Returns a time in Unix milliseconds as text, to the minute.
     pub fn minute(&self, millis: i64) -> String {
         match Timestamp::from_millisecond(millis) {
             Ok(time) => self.zone.to_datetime(time).strftime("%Y-%m-%d %H:%M").to_string(),
@@ -108,14 +108,14 @@ impl Zone {
         }
     }
 
-    /// Returns when the day of a date that is `days` later begins, in Unix milliseconds.
+    /// Returns the time at which the day `days` after a date begins, in Unix milliseconds.
     fn start(&self, date: Date, days: i64) -> Option<i64> {
         let date = date.checked_add(days.days()).ok()?;
         Some(self.zone.to_zoned(date.into()).ok()?.timestamp().as_millisecond())
     }
 
-    /// Returns when a day begins and when it ends, in Unix milliseconds: `2026-01-31`, `today` or
-    /// `yesterday`, seen from `now`; `None` for any other text.
+    /// Returns the start and the end of a day in Unix milliseconds: of `2026-01-31`, or of `today`
+    /// or `yesterday` relative to `now`. Returns `None` for any other text.
     ///
     /// ```
     /// use treering_usage::Zone;
