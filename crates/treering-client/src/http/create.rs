@@ -1,7 +1,8 @@
-//! New sessions on a server.
+//! Creates sessions on a server.
 //!
-//! A log of up to 8 MiB is created by one request, all or nothing. A larger one is created with its first
-//! lines, and the rest is appended; if that fails, the session is removed again.
+//! A log of up to 8 MiB is created by one request, completely or not at all. A larger one is
+//! created with its first lines, and the rest is appended; if that fails, the session is removed
+//! again.
 
 use super::journal::HttpJournal;
 use super::nodes::{Method, Nodes, Request};
@@ -12,7 +13,7 @@ use treering::internal::fs;
 use treering::storage::{End, Journal, JournalError};
 use treering::{Error, Result, SessionId};
 
-/// Most bytes of one request. A longer line is sent as a whole.
+/// The maximum size of one request. A longer line is sent as a whole.
 const PART: usize = 8 * 1024 * 1024;
 
 pub(super) fn create(
@@ -26,7 +27,8 @@ pub(super) fn create(
     if first.len() <= PART {
         return create_with(nodes, id, &first, journal);
     }
-    // Everything is read before anything is sent: a start that cannot be read creates nothing.
+    // Everything is read before anything is sent, so that a start that cannot be read creates
+    // nothing.
     let mut rest = spooled(start).map_err(Error::Storage)?;
     let mut parts = Parts { pending: first, rest: &mut rest };
     let first = parts.next().map_err(Error::Storage)?;
@@ -43,7 +45,7 @@ pub(super) fn create(
         }
     };
     if appended.is_err() {
-        // If this fails as well, half of the session stays, which a push completes.
+        // If this fails as well, a part of the session stays, which a push completes.
         let _ = nodes.call(&Request::new(Method::Delete, wire::session_path(id)));
     }
     appended
@@ -65,7 +67,7 @@ fn create_with(nodes: &Nodes, id: &SessionId, start: &[u8], journal: &HttpJourna
         match attempts.send(&request) {
             Ok(_) => return Ok(()),
             Err(Problem::SessionExists) if attempts.is_uncertain() => {
-                // An attempt before this one may have created it.
+                // An earlier attempt may have created it.
                 return match journal.holds(0, start) {
                     Ok((true, _)) => Ok(()),
                     Ok((false, _)) => Err(Error::SessionExists(id.clone())),
@@ -78,7 +80,7 @@ fn create_with(nodes: &Nodes, id: &SessionId, start: &[u8], journal: &HttpJourna
     }
 }
 
-/// Copies what is left of a reader to a file without a name.
+/// Copies the rest of a reader to a file without a name.
 fn spooled(reader: &mut dyn Read) -> io::Result<fs::File> {
     let mut file = io::BufWriter::new(fs::nameless()?);
     io::copy(reader, &mut file)?;
@@ -88,14 +90,14 @@ fn spooled(reader: &mut dyn Read) -> io::Result<fs::File> {
     Ok(file)
 }
 
-/// Cuts a log into parts of whole lines.
+/// Splits a log into parts of whole lines.
 struct Parts<'a> {
     pending: Vec<u8>,
     rest: &'a mut dyn Read,
 }
 
 impl Parts<'_> {
-    /// Returns the next part; it is empty at the end.
+    /// Returns the next part, which is empty at the end.
     fn next(&mut self) -> io::Result<Vec<u8>> {
         loop {
             let within = self.pending.len().min(PART);

@@ -1,4 +1,4 @@
-//! Server-sent events: the entries of a session as they are written.
+//! Reads server-sent events: the entries of a session as they are written.
 
 use super::nodes::{Method, Nodes, Request};
 use super::problem::Problem;
@@ -10,21 +10,22 @@ use std::time::Duration;
 use treering::store::Mark;
 use treering::{Error, SessionId};
 
-/// The longest silence of a server, which sends comments in between.
+/// The longest time without data from a server, which sends comments in between.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// Most bytes of a line of an event.
+/// The maximum size of a line of an event.
 const MAX_LINE: u64 = 256 * 1024 * 1024;
 
-/// Something that happened to a session.
+/// A change of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
-    /// The position after the event, to go on from; `None` in the middle of a group.
+    /// The position after the event, from which reading can continue; `None` in the middle of a
+    /// group.
     pub id: Option<String>,
-    /// The kind.
+    /// The kind of the event.
     pub kind: EventKind,
-    /// The data, JSON: an entry, or the session and its length.
+    /// The data as JSON: an entry, or the session and its length.
     pub data: String,
 }
 
@@ -34,7 +35,7 @@ pub struct Event {
 pub enum EventKind {
     /// An entry was written.
     Entry,
-    /// An entry was written that moves the leaf.
+    /// An entry that moves the leaf was written.
     Leaf,
     /// A session was created or has grown.
     Changed,
@@ -42,16 +43,17 @@ pub enum EventKind {
     Removed,
 }
 
-/// The events of a session, or of all sessions of a store. It waits for the next one.
+/// An iterator over the events of a session, or of all sessions of a store, which waits for the
+/// next event.
 ///
-/// When a node dies, it goes on at the next one, after the last event that it returned: no event is lost or
-/// repeated. An error is not the end if it [may pass](treering::Error::is_retryable): the next call tries
-/// again.
+/// When a node fails, reading continues at another one after the last returned event: no event is
+/// lost or repeated. After an error that [may be temporary](treering::Error::is_retryable), the
+/// next call tries again.
 #[derive(Debug)]
 pub struct Events {
     nodes: Arc<Nodes>,
     path: String,
-    /// The log whose length is the first position, unless there is one.
+    /// The log whose length is the first position, if none is known.
     log: Option<String>,
     last: Option<String>,
     stream: Option<Stream>,
@@ -59,12 +61,12 @@ pub struct Events {
     stop: StopHandle,
 }
 
-/// Ends [`Events`] from another thread, at the next sign of life of the server.
+/// Ends [`Events`] from another thread, when the server next sends data.
 #[derive(Debug, Clone, Default)]
 pub struct StopHandle(Arc<AtomicBool>);
 
 impl StopHandle {
-    /// Makes the iterator end.
+    /// Ends the iterator.
     pub fn stop(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -96,12 +98,12 @@ impl Events {
         self.stop.clone()
     }
 
-    /// Returns the id of the last event that had one: where to go on.
+    /// Returns the id of the last event that had one, from which reading can continue.
     pub fn last_id(&self) -> Option<&str> {
         self.last.as_deref()
     }
 
-    /// Returns the next event of the open stream; `None` if it broke off.
+    /// Returns the next event of the open stream; `None` if the stream ended.
     fn read(&mut self) -> Option<Event> {
         let stream = self.stream.as_mut()?;
         loop {
@@ -116,14 +118,15 @@ impl Events {
             if let Some(event) = fields.event() {
                 return Some(event);
             }
-            // Where the stream begins. A stream that breaks before its first event goes on there.
+            // This is the start of the stream, from which it continues if it ends before its first
+            // event.
             self.last = id.or(self.last.take());
         }
     }
 
     /// Opens the stream after the last event, retrying until the deadline.
     fn connect(&mut self) -> Result<(), Problem> {
-        // "From now on" must be the same place after a reconnection.
+        // "From now on" must be the same position after a reconnection.
         if self.last.is_none()
             && let Some(log) = &self.log
         {
@@ -149,7 +152,7 @@ impl Events {
     }
 }
 
-/// A thread that reads events, and remembers whether there were any.
+/// A thread that reads events, and records whether there were any.
 #[derive(Debug)]
 pub(super) struct Follower {
     told: Arc<Told>,
@@ -163,7 +166,8 @@ struct Told {
 }
 
 impl Follower {
-    /// Begins to follow. Until it is connected, and if there can be no thread, everything may be news.
+    /// Starts to follow. Until the thread is connected, and if it cannot be started, `has_news` is
+    /// true.
     pub(super) fn start(events: Events) -> Self {
         let (told, stop) = (Arc::<Told>::default(), events.stop_handle());
         let teller = Arc::clone(&told);
@@ -177,12 +181,12 @@ impl Follower {
         !is_connected.load(Ordering::SeqCst) || has_news.load(Ordering::SeqCst)
     }
 
-    /// The caller is about to look: what happens from now on is news.
+    /// Marks the start of a read by the caller: later events are news.
     pub(super) fn begin_look(&self) {
         self.told.has_news.store(false, Ordering::SeqCst);
     }
 
-    /// The look failed.
+    /// Marks that the read failed, so that the news stay.
     pub(super) fn keep_news(&self) {
         self.told.has_news.store(true, Ordering::SeqCst);
     }
@@ -200,7 +204,7 @@ impl Events {
         while !self.stop.is_stopped() {
             if self.stream.is_none() {
                 match self.connect() {
-                    // What happened before the connection was not told.
+                    // Events before the connection were not received.
                     Ok(()) => {
                         told.has_news.store(true, Ordering::SeqCst);
                         told.is_connected.store(true, Ordering::SeqCst);
@@ -258,7 +262,7 @@ impl Iterator for Events {
     }
 }
 
-/// An open stream.
+/// An open stream of events.
 struct Stream {
     lines: BufReader<Box<dyn Read + Send + Sync>>,
 }
@@ -282,7 +286,7 @@ impl Fields {
         self.id.is_none() && self.event.is_empty() && self.data.is_empty()
     }
 
-    /// Returns the event; `None` for one of a kind that this release does not know.
+    /// Returns the event; `None` if this release does not know its kind.
     fn event(self) -> Option<Event> {
         let kind = match &*self.event {
             "entry" => EventKind::Entry,
@@ -296,8 +300,8 @@ impl Fields {
 }
 
 impl Stream {
-    /// Reads the fields of the next event, or a comment; `None` if the stream broke off. What is not
-    /// complete does not count.
+    /// Reads the fields of the next event, or a comment; `None` if the stream ended. An incomplete
+    /// event is ignored.
     fn next_fields(&mut self) -> Option<(Fields, bool)> {
         let mut fields = Fields::default();
         let mut line = String::new();
@@ -317,7 +321,7 @@ impl Stream {
             let (name, value) = text.split_once(':').unwrap_or((text, ""));
             let value = value.strip_prefix(' ').unwrap_or(value);
             match name {
-                // Comments are signs of life.
+                // A comment shows that the server is alive.
                 "" if fields.is_empty() => return Some((fields, true)),
                 "id" => fields.id = Some(value.to_owned()),
                 "event" => fields.event = value.to_owned(),

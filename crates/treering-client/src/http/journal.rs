@@ -19,19 +19,20 @@ pub(super) struct HttpJournal {
     id: SessionId,
     path: String,
     known: Mutex<Known>,
-    /// Follows the session, once something asked for news.
+    /// The follower of the session, once a caller asked for news.
     follower: OnceLock<Follower>,
 }
 
-/// The known part of the log.
+/// The part of the log that is known.
 #[derive(Debug, Default)]
 struct Known {
     window: Window,
-    /// The length that the server told last.
+    /// The length that the server reported last.
     length: u64,
-    /// Whether it told one.
+    /// Whether the server has reported a length.
     is_told: bool,
-    /// Whether opening told it, so that the first question for it needs no request.
+    /// Whether the length was reported when the log was opened, so that the first call of `len`
+    /// needs no request.
     is_new: bool,
 }
 
@@ -46,7 +47,7 @@ impl HttpJournal {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks for the length, and keeps it for the first question.
+    /// Requests the length, and keeps it for the first call of `len`.
     pub(super) fn look(&self) -> Result<u64, Problem> {
         let length = self.ask_length()?;
         self.known().is_new = true;
@@ -56,7 +57,7 @@ impl HttpJournal {
     fn ask_length(&self) -> Result<u64, Problem> {
         let length = match self.nodes.call(&Request::new(Method::Head, self.path.clone())) {
             Ok(answer) => self.length_of(&answer)?,
-            // An answer without a body does not tell the reason.
+            // A response without a body does not state the reason.
             Err(Problem::Lasting(_)) => self.fetch(0, 1)?.1,
             Err(problem) => return Err(problem),
         };
@@ -75,7 +76,7 @@ impl HttpJournal {
     fn set_length(&self, length: u64) {
         let mut known = self.known();
         if length < known.length {
-            // It is another log now: the session was removed and created again.
+            // The session was removed and created again, so this is another log.
             known.window.clear();
         }
         (known.length, known.is_told) = (length, true);
@@ -90,7 +91,7 @@ impl HttpJournal {
         let length = self.length_of(&answer)?;
         let mut body = match answer.status {
             206 => answer.body,
-            // A server or a proxy that knows no ranges sends everything.
+            // A server or a proxy that does not support ranges sends everything.
             200 => {
                 let skipped = usize::try_from(start).unwrap_or(usize::MAX);
                 answer.body.get(skipped..).unwrap_or_default().to_vec()
@@ -101,7 +102,7 @@ impl HttpJournal {
         Ok((body, length))
     }
 
-    /// Returns whether these bytes stand at `offset` of the log, and its length.
+    /// Returns whether these bytes are at `offset` of the log, and the length of the log.
     pub(super) fn holds(&self, offset: u64, bytes: &[u8]) -> Result<(bool, u64), Problem> {
         const PIECE: usize = 4 * 1024 * 1024;
         let mut at = offset;
@@ -118,7 +119,7 @@ impl HttpJournal {
         Ok((true, self.ask_length()?))
     }
 
-    /// Takes in lines that were appended at `start`.
+    /// Records that lines were appended at `start`.
     fn appended(&self, start: u64, lines: &[u8], length: u64) -> Appended {
         let mut known = self.known();
         known.window.insert(start, lines);
@@ -163,7 +164,8 @@ impl Journal for HttpJournal {
         let wanted = {
             let mut known = self.known();
             let got = known.window.read(offset, buffer);
-            // Readers fill their buffers beyond the end; whether it has moved they ask by the length.
+            // Readers fill their buffers beyond the end; they use the length to find out whether
+            // the log has grown.
             if got > 0 || known.is_told && offset >= known.length {
                 return Ok(got);
             }
@@ -182,8 +184,8 @@ impl Journal for HttpJournal {
         Ok(count)
     }
 
-    /// Appends lines once, also if the answer is lost: then the same request is sent again, and if it is
-    /// refused, the bytes in the log tell whether an attempt before it had succeeded.
+    /// Appends lines exactly once, even if the response is lost: the same request is sent again,
+    /// and if it is refused, the bytes in the log show whether an earlier attempt succeeded.
     fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError> {
         let at = end.length();
         let mut request = Request::new(Method::Post, format!("{}?at={at}", self.path));
@@ -216,12 +218,12 @@ impl Journal for HttpJournal {
         }
     }
 
-    /// Does nothing: a server answers when an append is durable.
+    /// Does nothing, because a server responds only when an append is durable.
     fn sync(&self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Refuses, because appends to a server are durable and never have to be taken back.
+    /// Fails, because appends to a server are durable and never have to be removed.
     fn truncate_if(&self, _: u64, _: u64) -> io::Result<bool> {
         Ok(false)
     }
@@ -248,7 +250,7 @@ impl Journal for HttpJournal {
         };
         self.known().window.forget_start();
         match replaced {
-            // An attempt before the answered one may have replaced them.
+            // An earlier attempt may have replaced them.
             false if attempts.is_uncertain() => {
                 Ok(self.holds(0, bytes).map_err(Problem::into_journal)?.0)
             }

@@ -24,9 +24,9 @@ use treering::{Error, Result, SessionId};
 
 /// The sessions of a treering server.
 ///
-/// Several nodes of one server may be given: when one does not answer, the next one is asked. Calls that
-/// fail for a reason that may pass are repeated until the deadline; then they fail with an error for which
-/// [`is_retryable`](treering::Error::is_retryable) holds.
+/// The server may have several nodes: if one does not answer, the next one is asked. Calls that
+/// fail temporarily are repeated until the deadline; then they fail with an error for which
+/// [`is_retryable`](treering::Error::is_retryable) is true.
 ///
 /// ```
 /// use treering_client::{HttpOptions, HttpStore};
@@ -39,7 +39,7 @@ use treering::{Error, Result, SessionId};
 #[derive(Debug, Clone)]
 pub struct HttpStore {
     nodes: Arc<Nodes>,
-    /// Follows all sessions, once something asked for news.
+    /// The follower of all sessions, once a caller asked for news.
     follower: Arc<OnceLock<Follower>>,
 }
 
@@ -48,14 +48,15 @@ impl HttpStore {
     ///
     /// # Errors
     ///
-    /// Fails for addresses that do not begin with `http://` or `https://`, that hold a user name or a
-    /// password, and for tokens that cannot be sent.
+    /// Fails for addresses that do not begin with `http://` or `https://`, that contain a user name
+    /// or a password, and for tokens that cannot be sent.
     pub fn new(urls: &str, options: HttpOptions) -> Result<HttpStore, InvalidAddress> {
         let nodes = Arc::new(Nodes::new(urls, options)?);
         Ok(HttpStore { nodes, follower: Arc::default() })
     }
 
-    /// Follows the entries of a session: those after an event id, or those that come from now on.
+    /// Follows the entries of a session: those after an event id, or those that are written from
+    /// now on.
     ///
     /// ```no_run
     /// use treering_client::{HttpOptions, HttpStore};
@@ -112,7 +113,7 @@ impl Store for HttpStore {
         loop {
             match attempts.send(&request) {
                 Ok(_) => return Ok(()),
-                // An attempt before this one removed it, and its answer was lost.
+                // An earlier attempt removed it, and its response was lost.
                 Err(Problem::UnknownSession(_)) if attempts.is_uncertain() => return Ok(()),
                 Err(Problem::UnknownSession(_)) => return Err(Error::UnknownSession(id.clone())),
                 Err(problem) => attempts.wait(problem).map_err(Problem::into_error)?,

@@ -1,4 +1,4 @@
-//! The nodes of a server: one request at a time, to the node that answered last.
+//! The nodes of a server. Requests are sent to the node that answered last.
 
 use super::options::{HttpOptions, InvalidAddress, Token};
 use super::problem::{self, Problem};
@@ -9,19 +9,20 @@ use std::time::{Duration, Instant};
 use ureq::http;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-/// The longest time that one node gets for an answer, so that a node that hangs does not use up the deadline.
+/// The time limit for the response of one node, so that a node that hangs does not use up the
+/// deadline.
 const PER_NODE: Duration = Duration::from_secs(10);
 
-/// The time to connect to a node.
+/// The time limit for connecting to a node.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Bytes a second that a slow connection is expected to carry: larger bodies get more time.
+/// The expected speed of a slow connection in bytes per second: larger bodies get more time.
 const SLOW: u64 = 256 * 1024;
 
 /// The first pause between two attempts, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
-/// Most bytes of an answer that are read.
+/// The maximum size of a response.
 const MAX_ANSWER: u64 = 64 * 1024 * 1024;
 
 /// The nodes of a server.
@@ -30,7 +31,7 @@ pub(crate) struct Nodes {
     agent: ureq::Agent,
     urls: Vec<String>,
     location: String,
-    /// The node that is asked, by its number.
+    /// The index of the current node.
     current: AtomicUsize,
     token: Option<Token>,
     deadline: Duration,
@@ -60,11 +61,11 @@ impl Request<'_> {
     }
 }
 
-/// A successful answer.
+/// A successful response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub status: u16,
-    /// The length of the log, if the answer says it.
+    /// The length of the log, if the response states it.
     pub length: Option<u64>,
     pub body: Vec<u8>,
 }
@@ -78,7 +79,7 @@ impl Nodes {
         }
         let mut config = ureq::Agent::config_builder()
             .http_status_as_error(false)
-            // A token must not go to another host.
+            // A token must not be sent to another host.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .timeout_connect(Some(CONNECT))
@@ -93,18 +94,18 @@ impl Nodes {
         Ok(Nodes { agent, urls, location, current, token, deadline })
     }
 
-    /// Returns the addresses, for messages.
+    /// Returns the addresses for messages.
     pub(crate) fn location(&self) -> &str {
         &self.location
     }
 
-    /// Returns the problem of an answer that cannot be read.
+    /// Returns the problem for a response that cannot be read.
     pub(crate) fn unreadable(&self, error: &serde_json::Error) -> Problem {
         let what = format!("{} sent an answer that cannot be read: {error}", self.location);
         Problem::Lasting(io::Error::new(io::ErrorKind::InvalidData, what))
     }
 
-    /// Sends a request that may be repeated without harm, until it is answered or the deadline is over.
+    /// Sends a request that is safe to repeat, until there is a response or the deadline is over.
     pub(crate) fn call(&self, request: &Request<'_>) -> Result<Answer, Problem> {
         let mut attempts = self.attempts(request.body.len());
         loop {
@@ -115,7 +116,7 @@ impl Nodes {
         }
     }
 
-    /// Begins a call that carries this many bytes.
+    /// Begins a call with a body of this many bytes.
     pub(crate) fn attempts(&self, bytes: usize) -> Attempts<'_> {
         let extra = Duration::from_secs(bytes as u64 / SLOW);
         let until = Instant::now() + self.deadline + extra;
@@ -176,7 +177,7 @@ impl Nodes {
         };
         let mut answer = answered.map_err(failed)?;
         let status = answer.status().as_u16();
-        // From the end of a log on there is nothing, which is no failure.
+        // A range after the end of a log is not a failure.
         if !matches!(status, 200..=299 | 416) {
             return Err(refused(node, answer));
         }
@@ -221,10 +222,10 @@ impl Nodes {
         self.urls.get(number % self.urls.len().max(1)).map_or("", String::as_str)
     }
 
-    /// Goes on to the next node after one that did not answer.
+    /// Switches to the next node after one that did not answer.
     fn leave_if_passing(&self, number: usize, problem: &Problem) {
         if matches!(problem, Problem::Passing { .. }) {
-            // If another thread has gone on already, that is enough.
+            // Another thread may already have switched.
             let next = number.wrapping_add(1);
             let (old, order) = (number, Ordering::Relaxed);
             let _ = self.current.compare_exchange(old, next, order, order);
@@ -260,13 +261,13 @@ impl Attempts<'_> {
     ///
     /// # Errors
     ///
-    /// Fails with the problem if it will not pass, or if the deadline is over.
+    /// Fails with the problem if it is permanent, or if the deadline is over.
     pub(crate) fn wait(&mut self, problem: Problem) -> Result<(), Problem> {
         let Problem::Passing { error, retry_after } = problem else { return Err(problem) };
         self.is_uncertain = true;
         self.failed_nodes += 1;
         let now = Instant::now();
-        // The other nodes are asked at once.
+        // The other nodes are asked without a pause.
         let pause = match self.failed_nodes % self.nodes.urls.len().max(1) {
             0 => {
                 let pause = retry_after.unwrap_or_default().max(self.pause);
@@ -283,12 +284,12 @@ impl Attempts<'_> {
     }
 }
 
-/// Returns the problem of an answer that is no success.
+/// Returns the problem for a response that is not a success.
 fn refused(node: &str, mut answer: http::Response<ureq::Body>) -> Problem {
     let after = answer.headers().get(http::header::RETRY_AFTER);
     let after = after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let mut body = Vec::new();
-    // Half a problem does not tell which one it is.
+    // An incomplete body does not state the problem.
     if let Err(error) = answer.body_mut().as_reader().take(64 * 1024).read_to_end(&mut body) {
         return problem::of_transport(node, error.into());
     }
@@ -301,7 +302,7 @@ fn base(url: &str) -> Result<String, InvalidAddress> {
     let shown = || url.chars().filter(|c| !c.is_control()).take(200).collect();
     let rest = ["http://", "https://"].into_iter().find_map(|scheme| url.strip_prefix(scheme));
     let Some(rest) = rest else {
-        // What is no address may hold a password all the same.
+        // A text that is not an address may still contain a password.
         return Err(if url.contains('@') {
             InvalidAddress::Credentials
         } else {
@@ -319,7 +320,7 @@ fn base(url: &str) -> Result<String, InvalidAddress> {
     Ok(url.trim_end_matches('/').to_owned())
 }
 
-/// Returns a TLS configuration that trusts what the system trusts.
+/// Returns a TLS configuration that trusts the certificates of the system.
 fn tls(extra_roots: Vec<Vec<u8>>) -> Result<TlsConfig, InvalidAddress> {
     let loaded = rustls_native_certs::load_native_certs();
     let system = loaded.certs.iter().map(|der| Certificate::from_der(der).to_owned());

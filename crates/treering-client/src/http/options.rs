@@ -1,9 +1,9 @@
-//! Choices for connecting to a server.
+//! Options for connecting to a server.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Choices for connecting to a server. All have defaults.
+/// Options for connecting to a server. All have defaults.
 ///
 /// ```
 /// use std::time::Duration;
@@ -27,7 +27,7 @@ impl Default for HttpOptions {
 }
 
 impl HttpOptions {
-    /// The deadline of a call, unless the options say otherwise. Large appends get more time.
+    /// The default time limit of a call. Large appends get more time.
     pub const DEADLINE: Duration = Duration::from_secs(30);
 
     /// Returns the defaults: no token, no proxy.
@@ -35,14 +35,14 @@ impl HttpOptions {
         HttpOptions::default()
     }
 
-    /// Sets the token, which is sent in the header `Authorization` and nowhere else. Space around it is
+    /// Sets the token, which is sent only in the header `Authorization`. Surrounding white space is
     /// removed.
     #[must_use]
     pub fn token(self, token: impl AsRef<str>) -> Self {
         HttpOptions { token: Some(Token(token.as_ref().trim().to_owned())), ..self }
     }
 
-    /// Sets the time after which a call fails, retries included.
+    /// Sets the time limit of a call, including retries.
     #[must_use]
     pub fn deadline(self, deadline: Duration) -> Self {
         HttpOptions { deadline, ..self }
@@ -54,7 +54,7 @@ impl HttpOptions {
         HttpOptions { has_env_proxy: true, ..self }
     }
 
-    /// Trusts a certificate, in DER form, besides those that the system trusts.
+    /// Trusts a certificate in DER form, in addition to those of the system.
     #[must_use]
     pub fn trust(mut self, certificate: Vec<u8>) -> Self {
         self.extra_roots.push(certificate);
@@ -67,12 +67,12 @@ impl HttpOptions {
 pub(super) struct Token(String);
 
 impl Token {
-    /// Returns the value of the header.
+    /// Returns the value of the header `Authorization`.
     pub(super) fn authorization(&self) -> String {
         format!("Bearer {}", self.0)
     }
 
-    /// Returns whether it can be the value of a header.
+    /// Returns whether the token can be the value of a header.
     pub(super) fn is_sendable(&self) -> bool {
         !self.0.is_empty() && self.0.bytes().all(|byte| byte.is_ascii_graphic())
     }
@@ -84,22 +84,22 @@ impl fmt::Debug for Token {
     }
 }
 
-/// The address or the token of a server that cannot be used.
+/// The error for an address or a token that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidAddress {
-    /// It does not begin with `http://` or `https://`, or names no host.
+    /// The address does not begin with `http://` or `https://`, or has no host.
     #[error("{0:?} is no address of a server: it has the form https://HOST[:PORT][/PATH]")]
     Address(String),
-    /// It holds a user name or a password, which would be shown in messages.
+    /// The address contains a user name or a password, which would be shown in messages.
     #[error(
         "the address of a server holds no user name and no password; tokens are given separately"
     )]
     Credentials,
-    /// The token is empty or holds characters that cannot be sent.
+    /// The token is empty or contains characters that cannot be sent.
     #[error("the token is empty, or holds spaces or characters other than ASCII")]
     Token,
-    /// The connection to a server cannot be set up.
+    /// The TLS connection cannot be set up.
     #[error("cannot set up TLS: {0}")]
     Tls(String),
 }

@@ -1,4 +1,4 @@
-//! The ways in which a call can fail.
+//! The errors of a call.
 
 use serde::Deserialize;
 use std::io;
@@ -9,19 +9,20 @@ use treering::{Error, SessionId};
 /// The reason why a call failed.
 #[derive(Debug)]
 pub(crate) enum Problem {
-    /// There is no such session; the id if the request named one.
+    /// There is no such session. The id is known if the request named one.
     UnknownSession(Option<SessionId>),
     SessionExists,
-    /// The log is not as long as the writer thought.
+    /// The log does not have the expected length. The value is its length.
     Moved(u64),
-    /// The request is larger than the server takes.
+    /// The request is larger than the server accepts.
     TooLarge(String),
-    /// The call may succeed later, perhaps at another node. Whether the server carried it out is unknown.
+    /// The call failed temporarily, and may succeed later or at another node. It is unknown whether
+    /// the server carried it out.
     Passing {
         error: io::Error,
         retry_after: Option<Duration>,
     },
-    /// The call will fail again.
+    /// The call failed permanently.
     Lasting(io::Error),
 }
 
@@ -58,7 +59,7 @@ impl Problem {
     }
 }
 
-/// The body of an error, as far as it is used.
+/// The relevant fields of the body of an error.
 #[derive(Debug, Default, Deserialize)]
 struct Body {
     #[serde(default)]
@@ -70,10 +71,10 @@ struct Body {
     length: Option<u64>,
 }
 
-/// Most bytes of a message of a server that are shown.
+/// The maximum length of a server's message that is shown.
 const MESSAGE: usize = 500;
 
-/// Returns the problem of an answer that is no success. `node` is the address that answered.
+/// Returns the problem for a response that is not a success. `node` is the address that responded.
 pub(crate) fn of_answer(
     node: &str,
     status: u16,
@@ -122,14 +123,14 @@ pub(crate) fn of_answer(
     }
 }
 
-/// Returns the problem of a request that got no answer, or half of one.
+/// Returns the problem for a request without a response, or with an incomplete one.
 pub(crate) fn of_transport(node: &str, error: ureq::Error) -> Problem {
     use io::ErrorKind as Kind;
     let kind = match &error {
         ureq::Error::Timeout(_) => Kind::TimedOut,
         ureq::Error::HostNotFound => Kind::HostUnreachable,
         ureq::Error::Io(error) => match error.kind() {
-            // Half an answer, and kinds that say nothing to a caller.
+            // The response is incomplete, or the kind is of no use for a caller.
             Kind::UnexpectedEof | Kind::Other => Kind::ConnectionAborted,
             Kind::InvalidData => Kind::InvalidData,
             kind => kind,
@@ -145,7 +146,7 @@ pub(crate) fn of_transport(node: &str, error: ureq::Error) -> Problem {
     let error = io::Error::new(kind, format!("cannot reach {node}: {what}"));
     match treering::Error::Storage(io::Error::from(kind)).is_retryable() {
         true => Problem::Passing { error, retry_after: None },
-        // For example a certificate that is not trusted.
+        // For example, a certificate is not trusted.
         false => Problem::Lasting(error),
     }
 }

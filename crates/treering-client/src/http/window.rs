@@ -1,8 +1,8 @@
-//! The part of a remote log that is in memory.
+//! A cache of the bytes of a remote log.
 //!
-//! Bytes of a log do not change, but for its title line, so that what was read once is kept: in blocks, within a
-//! budget. A reader that goes on where it stopped gets larger answers each time, and the end of a log comes
-//! as a whole, because contexts are read from there.
+//! The bytes of a log do not change, except for its title line, so they are kept in blocks, within
+//! a budget. Sequential reads request more bytes each time, and the end of a log is requested as a
+//! whole, because contexts are read from there.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,22 +11,24 @@ use treering::internal::records::TitleLine;
 /// The size of a block.
 const BLOCK: u64 = 64 * 1024;
 
-/// Most bytes that are kept of a log.
+/// The maximum number of bytes that are kept of a log.
 const BUDGET: usize = 8 * 1024 * 1024;
 
-/// Most bytes that are asked for at once.
+/// The maximum number of bytes of one request.
 const LARGEST: u64 = 2 * 1024 * 1024;
 
-/// If no more than this is left of a log, it is read to its end.
+/// If at most this many bytes are left of a log, it is read to its end.
 const END: u64 = 1024 * 1024;
 
-/// Blocks of a log, by their numbers. Only the last block of the log may be shorter than others.
+/// Blocks of a log, by their numbers. Only the last block of the log may be shorter than the
+/// others.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     blocks: BTreeMap<u64, Block>,
     held: usize,
     clock: u64,
-    /// The end of the last answer, and the number of bytes to ask for if the reader goes on there.
+    /// The end of the last response, and the number of bytes to request if the reader continues
+    /// there.
     next: u64,
     ahead: u64,
 }
@@ -38,7 +40,7 @@ struct Block {
 }
 
 impl Window {
-    /// Copies what is known from `offset` on. Returns how much that was.
+    /// Copies the cached bytes from `offset` on. Returns how many there were.
     pub(super) fn read(&mut self, offset: u64, buffer: &mut [u8]) -> usize {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -57,7 +59,7 @@ impl Window {
         filled
     }
 
-    /// Returns the bytes to ask for when `count` bytes at `offset` are missing, in a log that has this
+    /// Returns the range to request when `count` bytes at `offset` are missing, in a log of this
     /// length.
     pub(super) fn wanted(&mut self, offset: u64, count: usize, length: u64) -> Range<u64> {
         let block = offset / BLOCK;
@@ -75,7 +77,7 @@ impl Window {
         }
     }
 
-    /// Takes in what was read at `offset`.
+    /// Adds bytes that were read at `offset`.
     pub(super) fn insert(&mut self, offset: u64, bytes: &[u8]) {
         self.next = offset + bytes.len() as u64;
         let (mut at, mut rest) = (offset, bytes);
@@ -87,7 +89,7 @@ impl Window {
             let start = (at % BLOCK) as usize;
             let block = self.blocks.entry(at / BLOCK).or_insert(Block { bytes: Vec::new(), used });
             block.used = used;
-            // Bytes that do not follow what is known would leave a hole.
+            // Bytes that do not follow the cached ones would leave a gap.
             if start <= block.bytes.len() && start + piece.len() > block.bytes.len() {
                 self.held -= block.bytes.len();
                 block.bytes.truncate(start);
@@ -105,19 +107,19 @@ impl Window {
         }
     }
 
-    /// Forgets the start of the log if it is a title, which may have been replaced.
+    /// Removes the start of the log if it is a title, which may have been replaced.
     pub(super) fn forget_title(&mut self) {
         if self.blocks.get(&0).is_some_and(|block| TitleLine::find(&block.bytes).is_some()) {
             self.forget(0);
         }
     }
 
-    /// Forgets the start of the log.
+    /// Removes the start of the log.
     pub(super) fn forget_start(&mut self) {
         self.forget(0);
     }
 
-    /// Forgets everything.
+    /// Removes everything.
     pub(super) fn clear(&mut self) {
         *self = Window::default();
     }

@@ -1,4 +1,4 @@
-//! Paths of requests and bodies of answers.
+//! Paths of requests and bodies of responses.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use treering::catalog::SessionInfo;
 use treering::store::{ChangedSession, Changes, Cursor, ListQuery, Mark, Page};
 use treering::{Dialect, SessionId, time};
 
-/// Everything but the characters that stand for themselves in every part of an address.
+/// All characters except those that need no escape in any part of an address.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 pub(super) fn session_path(id: &SessionId) -> String {
@@ -49,7 +49,7 @@ struct ListAnswer {
     next: Option<String>,
 }
 
-/// A session in a list. Servers may know more about it, and newer ones other agents.
+/// A session in a list. Servers may send more fields, and newer ones other agents.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Session {
@@ -82,7 +82,7 @@ struct Session {
 }
 
 impl Session {
-    /// Returns the session; `None` if its agent is one that this release does not know, or its id is none.
+    /// Returns the session; `None` if this release does not know its agent, or its id is invalid.
     fn info(self) -> Option<SessionInfo> {
         let millis = |text: Option<String>| text.and_then(time::parse);
         let (agent, id) = (self.agent.parse().ok()?, SessionId::new(&self.id).ok()?);
@@ -124,14 +124,14 @@ pub(super) fn changes(body: &[u8]) -> serde_json::Result<Changes> {
     Ok(Changes::new(sessions.collect(), Mark::new(answer.mark)))
 }
 
-/// The answer to an append.
+/// The response to an append.
 #[derive(Debug, Deserialize)]
 pub(super) struct AppendAnswer {
     pub start: u64,
     pub length: u64,
 }
 
-/// The answer to the replacement of a start.
+/// The response to the replacement of a start.
 #[derive(Debug, Deserialize)]
 pub(super) struct ReplaceAnswer {
     pub replaced: bool,

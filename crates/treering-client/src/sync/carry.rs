@@ -1,4 +1,4 @@
-//! Carries the lines of one log to another.
+//! Copies the lines that one log lacks from another.
 
 use super::log::{Log, PIECE};
 use super::plan::Plan;
@@ -13,33 +13,33 @@ use treering::storage::{Appended, End, Journal, JournalError};
 use treering::store::Store;
 use treering::{CreateOptions, EntryId, Error, NewEntry, Result, Session, SessionId};
 
-/// The number of times that another writer may be faster.
+/// The maximum number of times that another writer may append first.
 const ROUNDS: usize = 20;
 
-/// The result of carrying a session in one direction.
+/// The result of synchronizing a session in one direction.
 #[derive(Debug, Default)]
 pub(super) struct Carried {
     pub is_created: bool,
-    /// Whether the target has no such session, and must not get one.
+    /// Whether the session was removed from the target, and must not be created again.
     pub is_removed: bool,
-    /// Bytes that were appended.
+    /// The number of bytes that were appended.
     pub bytes: u64,
     pub is_merged: bool,
     pub is_retitled: bool,
     pub conflict: Option<ConflictReason>,
-    /// The number of records that the target has with another content, where that is expected.
+    /// The number of records that have another content in the target, if that is expected.
     pub older: usize,
-    /// The point up to which both logs agree now.
+    /// The point up to which both logs now agree.
     pub point: Option<Point>,
     /// The lengths of both logs.
     pub lengths: Option<(u64, u64)>,
-    /// The hash of the title that both logs have now.
+    /// The hash of the title that both logs now have.
     pub title: Option<String>,
     /// Whether the target has records that the source lacks.
     pub target_is_ahead: bool,
 }
 
-/// A session that is carried from a log to a store.
+/// The synchronization of a session from a log to a store.
 #[derive(Debug)]
 pub(super) struct Carry<'a> {
     pub id: &'a SessionId,
@@ -47,17 +47,17 @@ pub(super) struct Carry<'a> {
     pub to: &'a Arc<dyn Store>,
     /// The point that was recorded last.
     pub recorded: Option<Point>,
-    /// The hash of the title that both had then.
+    /// The hash of the title that both logs had at that point.
     pub title: Option<&'a str>,
-    /// Whether a record of the same id counts as the same record.
+    /// Whether records with the same id count as equal.
     pub is_lenient: bool,
     /// Whether the session is created if the target does not have it.
     pub may_create: bool,
 }
 
-/// The reason why a round ended early.
+/// The reason why a round was interrupted.
 enum Interrupted {
-    /// Another writer was faster.
+    /// Another writer has appended first.
     Moved,
     Failed(Error),
 }
@@ -85,7 +85,7 @@ impl From<JournalError> for Interrupted {
 }
 
 impl Carry<'_> {
-    /// Carries everything that the target lacks.
+    /// Copies everything that the target lacks.
     pub(super) fn run(&self) -> Result<Carried> {
         if self.source.whole == 0 {
             return Ok(Carried::default());
@@ -116,8 +116,8 @@ impl Carry<'_> {
     /// Creates the session in the target.
     fn create(&self) -> Result<Carried, Interrupted> {
         let source = self.source;
-        // A file appears complete or not at all. Elsewhere a large session is created with its start, so
-        // that a transfer that was interrupted goes on.
+        // A file appears complete or not at all. In other stores, a large session is created with
+        // its first lines, so that an interrupted transfer can continue.
         let is_file = matches!(self.to.new_file(self.id, Path::new(""), 0), Ok(Some(_)));
         let mut first = source.whole;
         if !is_file && first > PIECE as u64 {
@@ -146,7 +146,7 @@ impl Carry<'_> {
         })
     }
 
-    /// Appends to the target what it lacks.
+    /// Appends the lines that the target lacks.
     fn bring_to(
         &self,
         journal: &Arc<dyn Journal>,
@@ -199,7 +199,7 @@ impl Carry<'_> {
         (carried.is_retitled, carried.title) = (titles.is_replaced, titles.hash);
         let after = Log::read(Arc::clone(journal))?;
         carried.lengths = Some((source.length, after.length));
-        // What others wrote meanwhile was not compared.
+        // Lines that others wrote meanwhile were not compared.
         if after.length == length && !plan.target_is_ahead && carried.older == 0 {
             let mut target_withheld = plan.target_withheld;
             if plan.is_parted {
@@ -215,7 +215,8 @@ impl Carry<'_> {
         Ok(carried)
     }
 
-    /// Returns the last common point: the recorded one if it still holds, else one that is looked for.
+    /// Returns the last common point: the recorded one if it is still valid, else one that is
+    /// searched for.
     fn point(&self, target: &Log) -> io::Result<Point> {
         match &self.recorded {
             Some(point) if point.is_in(self.source, target)? => Ok(point.clone()),
@@ -224,7 +225,7 @@ impl Carry<'_> {
     }
 }
 
-/// Returns the leaf records that were written after a position to keep the leaf of the log.
+/// Returns the `leaf` entries after a position that were written to preserve the leaf of the log.
 fn kept_leaves(log: &Log, format: &LogFormat, from: u64) -> io::Result<Vec<Withheld>> {
     let mut kept = Vec::new();
     log.lines(from..log.whole, |at, line| {
@@ -238,7 +239,7 @@ fn kept_leaves(log: &Log, format: &LogFormat, from: u64) -> io::Result<Vec<Withh
     Ok(kept)
 }
 
-/// Returns the point at the end of two logs that were equal, unless one of them has grown.
+/// Returns the point at the end of two equal logs, unless one of them has grown.
 fn point_if_equal(source: &Log, target: &Log) -> io::Result<Option<Point>> {
     if source.whole != target.length {
         return Ok(None);
@@ -248,7 +249,7 @@ fn point_if_equal(source: &Log, target: &Log) -> io::Result<Option<Point>> {
     Ok(Some(Point { source: half(source)?, target: half(target)? }))
 }
 
-/// Keeps the leaf of a log where it is while lines of another copy are added.
+/// Preserves the leaf of a log while lines of another copy are added.
 #[derive(Debug)]
 struct LeafKeeper {
     overlay: Arc<Overlay>,
@@ -270,7 +271,7 @@ impl LeafKeeper {
         Ok(LeafKeeper { overlay, session, leaf })
     }
 
-    /// Returns lines with a leaf record after them, if the leaf would move otherwise.
+    /// Returns lines followed by a `leaf` entry, if the leaf would move otherwise.
     fn with_leaf(&self, lines: Vec<u8>) -> Result<Vec<u8>> {
         self.overlay.pending().bytes.extend_from_slice(&lines);
         self.session.refresh()?;
@@ -280,13 +281,13 @@ impl LeafKeeper {
         Ok(self.overlay.pending().bytes.clone())
     }
 
-    /// Forgets lines that the log has now.
+    /// Removes lines that are now in the log.
     fn appended(&self, length: u64) {
         *self.overlay.pending() = Pending { length, bytes: Vec::new() };
     }
 }
 
-/// A log with bytes after it that are not written yet.
+/// A log followed by bytes that are not written yet.
 #[derive(Debug)]
 struct Overlay {
     journal: Arc<dyn Journal>,
@@ -295,7 +296,7 @@ struct Overlay {
 
 #[derive(Debug)]
 struct Pending {
-    /// The length of the log below.
+    /// The length of the underlying log.
     length: u64,
     bytes: Vec<u8>,
 }

@@ -1,4 +1,4 @@
-//! A log as synchronization reads it: whole lines, samples, pieces.
+//! Reads a log for synchronization: complete lines, samples, pieces.
 
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use treering::internal::records::TitleLine;
 use treering::storage::Journal;
 
-/// The number of bytes before a position that are compared to know it again.
+/// The number of bytes before a position that identify it.
 const SAMPLE: u64 = 4096;
 
 /// The number of bytes at the start of a line that are compared as well.
@@ -16,15 +16,15 @@ const LINE_SAMPLE: u64 = 512;
 /// The size of one read.
 const CHUNK: usize = 256 * 1024;
 
-/// About the most bytes of one append. A longer line is appended as a whole.
+/// The approximate maximum size of one append. A longer line is appended as a whole.
 pub(super) const PIECE: usize = 4 * 1024 * 1024;
 
-/// A log, as long as it was when it was looked at.
+/// A log with the length that it had when it was opened.
 #[derive(Debug, Clone)]
 pub(super) struct Log {
     pub journal: Arc<dyn Journal>,
     pub length: u64,
-    /// The length of all lines that have their newline.
+    /// The length of all complete lines.
     pub whole: u64,
     /// The length of the title line that is overwritten in place; 0 if there is none.
     pub title: u64,
@@ -40,7 +40,7 @@ impl Log {
         Ok(log)
     }
 
-    /// Reads bytes that are there.
+    /// Reads bytes, which must exist.
     pub(super) fn bytes(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
         let count = usize::try_from(range.end.saturating_sub(range.start));
         let mut bytes = vec![0; count.map_err(io::Error::other)?];
@@ -55,7 +55,7 @@ impl Log {
         Ok(bytes)
     }
 
-    /// Returns where the line begins that holds the byte before `at`, or `at` if that is a newline.
+    /// Returns the start of the line with the byte before `at`, or `at` if that byte is a newline.
     pub(super) fn line_start(&self, at: u64) -> io::Result<u64> {
         let mut end = at;
         while end > 0 {
@@ -68,8 +68,8 @@ impl Log {
         Ok(0)
     }
 
-    /// Returns the bytes by which a position is known again: those before it, and the start of the line that
-    /// they end, which names its record. The title line is not among them.
+    /// Returns the bytes that identify a position: those before it, and the start of the line that
+    /// they end, which has the id of its record. The title line is excluded.
     fn sample_bytes(&self, at: u64) -> io::Result<Vec<u8>> {
         if at <= self.title {
             return Ok(Vec::new());
@@ -80,7 +80,7 @@ impl Log {
         Ok(bytes)
     }
 
-    /// Returns a hash of the bytes by which a position is known again.
+    /// Returns a hash of the bytes that identify a position.
     pub(super) fn sample(&self, at: u64) -> io::Result<String> {
         Ok(hex(&Sha256::digest(self.sample_bytes(at)?)[..8]))
     }
@@ -90,7 +90,7 @@ impl Log {
         Ok(self.sample_bytes(at)? == other.sample_bytes(at)?)
     }
 
-    /// Calls `each` for every line of a range of whole lines, without its newline, with its offset.
+    /// Calls `each` for every complete line of a range, without its newline, with its offset.
     pub(super) fn lines<E: From<io::Error>>(
         &self,
         range: Range<u64>,
@@ -114,7 +114,7 @@ impl Log {
         }
     }
 
-    /// Calls `each` with pieces of whole lines.
+    /// Calls `each` with pieces of complete lines.
     pub(super) fn pieces<E: From<io::Error>>(
         &self,
         ranges: &[Range<u64>],
@@ -140,7 +140,7 @@ impl Log {
         LogReader { journal: &*self.journal, range }
     }
 
-    /// Returns a hash of all bytes up to a position, but for the title line.
+    /// Returns a hash of all bytes up to a position, except the title line.
     pub(super) fn hash(&self, to: u64) -> io::Result<String> {
         let mut hasher = Sha256::new();
         let mut reader = self.reader(self.title.min(to)..to);
@@ -153,7 +153,7 @@ impl Log {
         }
     }
 
-    /// Returns the number of whole lines up to a position.
+    /// Returns the number of complete lines up to a position.
     pub(super) fn count_lines(&self, to: u64) -> io::Result<u64> {
         let mut count = 0;
         self.lines(0..to, |_, _| {
@@ -163,7 +163,8 @@ impl Log {
         Ok(count)
     }
 
-    /// Returns where the line with this number begins, counted from 0; `None` if there are fewer.
+    /// Returns the start of the line with this number, counted from 0; `None` if there are fewer
+    /// lines.
     pub(super) fn offset_of_line(&self, number: u64) -> io::Result<Option<u64>> {
         let (mut count, mut found) = (0, None);
         self.lines(0..self.whole, |offset, line| {

@@ -1,14 +1,15 @@
-//! Synchronization of two stores: push, pull, both.
+//! Synchronizes two stores in one direction or in both.
 //!
-//! A session has the same id in both stores, and its logs only grow. If one of them is the beginning of the
-//! other, the rest is appended. If both have grown, the records that a log lacks are appended as they are,
-//! where the format allows it: they name their parents, so that both histories become branches of one
-//! session, and the leaf of the log that receives them stays where it is. Where the format does not allow
-//! it, a conflict is reported. Nothing is overwritten, and nothing is removed.
+//! A session has the same id in both stores, and its logs only grow. If one of them is the
+//! beginning of the other, the rest is appended. If both have grown, the records that a log lacks
+//! are appended unchanged, if the format allows it: they name their parents, so that both histories
+//! become branches of one session, and the leaf of the log that receives them does not move. If the
+//! format does not allow it, a conflict is reported. Nothing is overwritten, and nothing is
+//! removed.
 //!
-//! Only bytes that the other side lacks are sent, in pieces of whole lines. A transfer that was interrupted
-//! goes on where it stopped, because the target itself tells how far it came. A record in a file saves most
-//! of the questions the next time; see [`Syncer::with_record`].
+//! Only lines that the other side lacks are sent, in pieces of complete lines. An interrupted
+//! transfer continues where it stopped, because the target shows how far it got. A record in a file
+//! saves most of the comparisons the next time; see [`Syncer::with_record`].
 //!
 //! ```
 //! use std::sync::Arc;
@@ -57,7 +58,7 @@ pub enum Direction {
     Push,
     /// From the remote store to the local one.
     Pull,
-    /// Both, one after the other.
+    /// Both directions, one after the other.
     Both,
 }
 
@@ -71,10 +72,10 @@ impl Direction {
     }
 }
 
-/// Returns a session as it reads after a filter.
+/// Returns a session read through a filter.
 type Filter = Box<dyn Fn(&Session) -> Result<Session> + Send + Sync>;
 
-/// Brings the sessions of two stores to each other.
+/// Synchronizes the sessions of two stores.
 pub struct Syncer {
     local: Arc<dyn Store>,
     remote: Arc<dyn Store>,
@@ -96,15 +97,15 @@ pub struct Follower {
     remote: Option<Mark>,
 }
 
-/// A session to look at.
+/// A session to synchronize.
 #[derive(Debug)]
 struct Candidate {
     id: SessionId,
-    /// Its size in the list of the local store.
+    /// The size of the session in the list of the local store.
     listed: Option<u64>,
     /// The length of the remote log.
     remote: Option<u64>,
-    /// Whether it was asked for by name.
+    /// Whether the caller named the session.
     is_named: bool,
 }
 
@@ -115,28 +116,28 @@ impl Candidate {
 }
 
 impl Syncer {
-    /// Returns a syncer that remembers what it did for as long as it lives.
+    /// Creates a syncer that remembers in memory what it has synchronized.
     pub fn new(local: Arc<dyn Store>, remote: Arc<dyn Store>) -> Self {
         Syncer { local, remote, record: SyncRecord::default(), filter: None }
     }
 
-    /// Remembers what was synchronized in a file of this directory, which holds ids, lengths and hashes. It
-    /// can be deleted at any time: then the next synchronization compares more and sends the same.
+    /// Stores in a file of this directory what was synchronized: ids, lengths and hashes. The file
+    /// can be deleted at any time: the next synchronization then compares more, and sends the same.
     #[must_use]
     pub fn with_record(self, directory: impl AsRef<Path>) -> Self {
         let (local, remote) = (self.local.location(), self.remote.location());
-        // A copy without secrets is another one than the session itself.
+        // A filtered copy differs from the session itself, so it needs a record of its own.
         let remote = if self.filter.is_some() { format!("{remote}\nfiltered") } else { remote };
         let record = SyncRecord::open(directory.as_ref(), &local, &remote);
         Syncer { record, ..self }
     }
 
-    /// Pushes sessions as they read after a filter, such as a redaction. To be called before
+    /// Pushes sessions through a filter, such as a redaction. Must be called before
     /// [`with_record`](Syncer::with_record).
     ///
-    /// The filter is given all of a session every time, and the lines that are new since the last push are
-    /// sent. Lines that were sent before stay as they are: [`Report::older`] names the sessions of which
-    /// the filter would change some of them now.
+    /// The whole session is filtered every time, and the lines that are new since the last push are
+    /// sent. Lines that were sent before are not changed: [`Report::older`] names the sessions in
+    /// which the filter would now change some of them.
     #[must_use]
     pub fn with_filter(
         self,
@@ -147,8 +148,8 @@ impl Syncer {
 
     /// Synchronizes all sessions of the source, or of both stores.
     ///
-    /// A session that was carried before and is not there any more was removed by intention: it is
-    /// counted in [`Report::removed`] and not created again.
+    /// A session that was synchronized before and is missing in the target was removed
+    /// intentionally: it is listed in [`Report::removed`] and not created again.
     ///
     /// # Errors
     ///
@@ -182,12 +183,12 @@ impl Syncer {
         self.run(candidates, direction, Report::default(), progress)
     }
 
-    /// Synchronizes the sessions that changed in one of the stores since the last call. The first call
-    /// only takes note of the present.
+    /// Synchronizes the sessions that changed in one of the stores since the last call. The first
+    /// call only records the current state.
     ///
     /// # Errors
     ///
-    /// Fails if one of the stores cannot be asked; the next call catches up.
+    /// Fails if one of the stores cannot be reached; the next call catches up.
     pub fn follow(
         &self,
         follower: &mut Follower,
@@ -197,7 +198,7 @@ impl Syncer {
         let local = self.local.changes(follower.local.as_ref())?;
         let remote = self.remote.changes(follower.remote.as_ref())?;
         let mut changed = BTreeSet::new();
-        // Most changes of one side are those that this syncer made itself.
+        // Most changes of one side were made by this syncer.
         for change in local.sessions.iter().filter(|_| direction.pushes()) {
             let is_known = |recorded: Recorded| {
                 recorded.is_settled.0 && Some(recorded.lengths.0) == change.length
@@ -217,7 +218,7 @@ impl Syncer {
         let candidates = changed.into_iter();
         let candidates = candidates.map(|id| Candidate { is_named: false, ..Candidate::named(id) });
         let report = self.run(candidates.collect(), direction, Report::default(), progress)?;
-        // Sessions that failed are looked at again.
+        // Sessions that failed are tried again.
         if report.failed.is_empty() {
             (follower.local, follower.remote) = (Some(local.mark), Some(remote.mark));
         }
@@ -244,7 +245,7 @@ impl Syncer {
             match self.one(&candidate, direction) {
                 Ok(outcome) => report.add(id, outcome),
                 Err(error) => {
-                    // A store that does not answer would not answer for the next session.
+                    // A store that does not answer would not answer for the next session either.
                     let is_over = error.is_retryable() || is_refusal(&error);
                     report.failed.push(Failed { id: id.clone(), error });
                     if is_over {
@@ -261,7 +262,7 @@ impl Syncer {
     ///
     /// # Errors
     ///
-    /// Fails if a store fails; [`Error::UnknownSession`] if no store that is read has the session.
+    /// Fails if a store fails, and with [`Error::UnknownSession`] if no source has the session.
     pub fn session(&self, id: &SessionId, direction: Direction) -> Result<Outcome> {
         self.one(&Candidate::named(id), direction)
     }
@@ -293,7 +294,7 @@ impl Syncer {
         }
     }
 
-    /// Carries a session in one direction and records the result.
+    /// Synchronizes a session in one direction and records the result.
     fn carry(
         &self,
         candidate: &Candidate,
@@ -321,7 +322,7 @@ impl Syncer {
             recorded: point,
             title: recorded.as_ref().and_then(|recorded| recorded.title.as_deref()),
             is_lenient: self.filter.is_some(),
-            // What was carried before and is not there was removed by intention.
+            // A session that was synchronized before and is missing was removed intentionally.
             may_create: candidate.is_named || recorded.is_none(),
         };
         let mut carried = carry.run()?;
@@ -366,7 +367,7 @@ impl Syncer {
             let point = point.clone();
             recorded.point = Some(if is_push { point } else { point.flipped() });
         }
-        // The log was as long as the list said, or longer.
+        // The log had the length in the list, or was longer.
         recorded.listed = candidate.listed;
         if carried.title.is_some() {
             recorded.title.clone_from(&carried.title);
@@ -375,7 +376,7 @@ impl Syncer {
         Ok(())
     }
 
-    /// Returns whether nothing has happened since there was nothing to do, as far as the lists tell.
+    /// Returns whether, according to the lists, nothing has changed since there was nothing to do.
     fn is_settled(&self, candidate: &Candidate, direction: Direction) -> bool {
         let Some(recorded) = self.record.get(&candidate.id) else { return false };
         let is_settled = (!direction.pushes() || recorded.is_settled.0)
@@ -415,15 +416,15 @@ fn is_refusal(error: &Error) -> bool {
     matches!(error, Error::Storage(error) if error.kind() == io::ErrorKind::PermissionDenied)
 }
 
-/// Returns a log as it reads after a filter.
+/// Returns a log read through a filter.
 fn filtered(log: &Log, filter: &Filter) -> Result<Log> {
     let session = Session::in_journal(Arc::clone(&log.journal), "", CreateOptions::new())?;
     let filtered = filter(&session)?;
     Log::read(treering::internal::journal_of(&filtered)).map_err(Error::Storage)
 }
 
-/// Returns the recorded point in the lines that a filter gives now, and whether the filter changed lines
-/// before it.
+/// Returns the recorded point in the lines that the filter now returns, and whether the filter
+/// changed lines before it.
 fn moved(
     point: Option<Point>,
     known: &Filtered,

@@ -9,28 +9,30 @@ use std::io;
 use std::ops::Range;
 use treering::internal::records::{LineContent, LogFormat};
 
-/// The difference between two logs of a session, as seen from the one that lacks lines.
+/// The difference between two logs of a session, from the point of view of the one that lacks
+/// lines.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// The lines of the source that the target lacks, in their order.
+    /// The lines of the source that the target lacks, in order.
     pub send: Vec<Range<u64>>,
-    /// Ids of records that keep a leaf and are sent all the same.
+    /// The ids of records that preserve a leaf and are sent nevertheless.
     pub sent_kept: Vec<String>,
-    /// Records of the source that stay there.
+    /// The records of the source that are not sent.
     pub source_withheld: Vec<Withheld>,
-    /// Records of the target that the source lacks and that stay there.
+    /// The records that only the target has and that stay there.
     pub target_withheld: Vec<Withheld>,
-    /// Whether the target has records of its own that the source lacks.
+    /// Whether the target has records that the source lacks.
     pub target_is_ahead: bool,
-    /// Whether the target grew otherwise than the source: then its leaf stays where it is.
+    /// Whether the target has grown independently of the source, so that its leaf must be
+    /// preserved.
     pub is_parted: bool,
-    /// Ids of records that both logs have with other contents.
+    /// The ids of records that have different contents in the two logs.
     pub collisions: Vec<String>,
-    /// The number of these.
+    /// The number of such records.
     pub collision_count: usize,
 }
 
-/// Most colliding ids that are reported.
+/// The maximum number of colliding ids that are reported.
 const MAX_COLLISIONS: usize = 5;
 
 type Hash = [u8; 16];
@@ -39,7 +41,7 @@ type Hash = [u8; 16];
 #[derive(Debug)]
 struct TargetLine {
     is_in_source: bool,
-    /// A record that may stay in the target.
+    /// The record, if it preserves a leaf and may stay in the target only.
     kept: Option<Withheld>,
 }
 
@@ -55,13 +57,13 @@ fn record_bytes(log: &Log, record: &Withheld) -> io::Result<Vec<u8>> {
 }
 
 impl Plan {
-    /// Returns the plan for a target that has nothing after the common point.
+    /// Returns the plan for a target that has no lines after the common point.
     pub(super) fn copy(range: Range<u64>) -> Plan {
         let send = if range.is_empty() { Vec::new() } else { vec![range] };
         Plan { send, ..Plan::default() }
     }
 
-    /// Compares what both logs have after a common point, line by line.
+    /// Compares the lines of both logs after a common point.
     pub(super) fn compare(
         source: &Log,
         target: &Log,
@@ -71,7 +73,7 @@ impl Plan {
         let mut plan = Plan::default();
         let mut in_target: HashMap<Hash, TargetLine> = HashMap::new();
         let mut ids: HashMap<Hash, Hash> = HashMap::new();
-        // The lines of the target in their order, for as long as the source has the same ones.
+        // The lines of the target in order, as long as the source has the same ones.
         let mut order = Vec::new();
         target.lines(point.target.at..target.whole, |at, line| {
             let kept = match format.line(line) {
@@ -100,7 +102,7 @@ impl Plan {
         let mut kept: Vec<Withheld> = Vec::new();
         for record in &point.source.withheld {
             let line = record_bytes(source, record)?;
-            // It may have been sent since, when the point could not be moved.
+            // The line may have been sent since, when the point could not be moved.
             match in_target.get_mut(&hash(&line)) {
                 Some(known) => known.is_in_source = true,
                 None => kept.push(record.clone()),
@@ -149,13 +151,13 @@ impl Plan {
                 None => plan.target_is_ahead = true,
             }
         }
-        // The source ended before all lines of the target had come.
+        // The source ended before all lines of the target.
         plan.is_parted |= plan.target_is_ahead;
         plan.target_withheld.sort_by_key(|record| record.at);
         Ok(plan)
     }
 
-    /// Decides which records that keep a leaf are sent: those that another record names.
+    /// Decides which records that preserve a leaf are sent: those that another record refers to.
     fn settle(&mut self, source: &Log, mut kept: Vec<Withheld>) -> io::Result<()> {
         let mut named = self.send.clone();
         while !kept.is_empty() && !named.is_empty() {
@@ -172,7 +174,7 @@ impl Plan {
                     Ok::<(), io::Error>(())
                 })?;
             }
-            // They may name others in their turn.
+            // These records may refer to others.
             let mut is_named = finders.iter().map(|(_, is_named)| *is_named);
             kept.retain(|record| {
                 let is_named = is_named.next().unwrap_or(false);
@@ -189,7 +191,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Adds a range, joined with the one before it if it follows.
+    /// Adds a range, joined with the previous one if they are adjacent.
     fn push(&mut self, range: Range<u64>) {
         match self.send.last_mut() {
             Some(last) if last.end == range.start => last.end = range.end,

@@ -1,11 +1,11 @@
-//! The point up to which two logs are known to hold the same records.
+//! The point up to which two logs are known to have the same records.
 
 use super::log::Log;
 use serde::{Deserialize, Serialize};
 use std::io;
 
-/// A position in each of two logs: what stands before it in one stands before it in the other, in whatever
-/// order, but for the withheld records.
+/// A position in each of two logs. The records before it are the same in both, in any order, except
+/// the withheld ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Point {
     pub source: Half,
@@ -16,18 +16,18 @@ pub(super) struct Point {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Half {
     pub at: u64,
-    /// A hash of the bytes before it.
+    /// A hash of the bytes before the position.
     pub sample: String,
-    /// Records before it that the other side does not have.
+    /// The records before the position that the other side does not have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<Withheld>,
 }
 
-/// A record that stays in its log until another record names it.
+/// A record that stays in its log until another record refers to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Withheld {
     pub at: u64,
-    /// The length of its line, newline included.
+    /// The length of its line, including the newline.
     pub len: u64,
     pub id: String,
 }
@@ -37,14 +37,14 @@ impl Half {
         Ok(Half { at, sample: log.sample(at)?, withheld })
     }
 
-    /// Returns whether the log still has the same bytes there.
+    /// Returns whether the log still has the same bytes at the position.
     fn is_in(&self, log: &Log) -> io::Result<bool> {
         Ok(self.at <= log.whole && log.sample(self.at)? == self.sample)
     }
 }
 
 impl Point {
-    /// Returns whether both logs still have the same bytes there.
+    /// Returns whether both logs still have the same bytes at their positions.
     pub(super) fn is_in(&self, source: &Log, target: &Log) -> io::Result<bool> {
         Ok(self.source.is_in(source)? && self.target.is_in(target)?)
     }
@@ -56,8 +56,8 @@ impl Point {
 
     /// Finds the end of the common start of two logs, by samples.
     ///
-    /// Records have ids of their own, so that the same bytes at the same offset of two logs of a session
-    /// have the same records before them.
+    /// Records have unique ids, so that the same bytes at the same offset of two logs of a session
+    /// mean that the records before them are the same.
     pub(super) fn find(source: &Log, target: &Log) -> io::Result<Point> {
         let at = common(source, target)?;
         Ok(Point {
@@ -67,7 +67,7 @@ impl Point {
     }
 }
 
-/// Differences are looked for byte by byte within a range of this size.
+/// The size of a range in which differences are searched byte by byte.
 const NEAR: u64 = 64 * 1024;
 
 fn common(source: &Log, target: &Log) -> io::Result<u64> {
@@ -81,7 +81,7 @@ fn common(source: &Log, target: &Log) -> io::Result<u64> {
     }
     let mut low = start;
     while high - low > NEAR {
-        // The start of a line names its record: positions between two lines are compared.
+        // The start of a line has the id of its record, so positions between lines are compared.
         let middle = source.line_start(low + (high - low) / 2)?;
         if middle <= low {
             break;
@@ -91,12 +91,12 @@ fn common(source: &Log, target: &Log) -> io::Result<u64> {
             false => high = middle,
         }
     }
-    // Before the first line that differs, and not before the title.
+    // The result is before the first line that differs, and not before the title.
     let same = first_difference(source, target, low, high)?;
     Ok(source.line_start(same)?.max(start))
 }
 
-/// Returns where two logs differ first between two positions.
+/// Returns the position of the first difference between two logs within a range.
 fn first_difference(source: &Log, target: &Log, mut low: u64, high: u64) -> io::Result<u64> {
     while low < high {
         let next = high.min(low + NEAR);

@@ -1,7 +1,7 @@
-//! A record of what was synchronized, so that the next time costs little.
+//! Records what was synchronized, so that the next synchronization is cheap.
 //!
-//! It is a log of its own: one line for each session that was carried, and the last one counts. It can be
-//! deleted at any time, which costs time and changes no result.
+//! The record is a log: it has one line for each synchronization of a session, and the last line of
+//! a session counts. It can be deleted at any time, which costs time but changes no result.
 
 use super::point::Point;
 use serde::{Deserialize, Serialize};
@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use treering::SessionId;
 
-/// The version of the form of a line. Lines of other versions are not read.
+/// The version of the format of a line. Lines of other versions are ignored.
 const VERSION: u32 = 1;
 
-/// Most bytes of a record that are read.
+/// The maximum size of a record that is read.
 const MAX_SIZE: u64 = 256 * 1024 * 1024;
 
-/// The state of a session when it was last carried. The source of the point is the local store.
+/// The state of a session after its last synchronization. The source of the point is the local
+/// store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Recorded {
     v: u32,
@@ -28,7 +29,7 @@ pub(super) struct Recorded {
     pub lengths: (u64, u64),
     /// The size of the session in the list of the local store.
     pub listed: Option<u64>,
-    /// Whether there was nothing to push and nothing to pull at these lengths.
+    /// Whether there was nothing to push, and nothing to pull, at these lengths.
     pub is_settled: (bool, bool),
     pub point: Option<Point>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,7 +38,7 @@ pub(super) struct Recorded {
     pub filtered: Option<Filtered>,
 }
 
-/// The record of a session that was pushed through a filter.
+/// The additional state of a session that was pushed through a filter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Filtered {
     /// The number of lines before the point.
@@ -61,23 +62,23 @@ impl Recorded {
     }
 }
 
-/// The record of two stores.
+/// The record of the synchronization of two stores.
 #[derive(Debug, Default)]
 pub(super) struct SyncRecord {
-    /// `None` for a record that is only in memory.
+    /// The path of the file; `None` for a record in memory.
     path: Option<PathBuf>,
     sessions: Mutex<HashMap<SessionId, Recorded>>,
 }
 
 impl SyncRecord {
-    /// Reads the record of two stores in a directory. One that cannot be read is an empty one.
+    /// Reads the record of two stores in a directory. A record that cannot be read counts as empty.
     pub(super) fn open(directory: &Path, local: &str, remote: &str) -> SyncRecord {
         let key = Sha256::digest(format!("{local}\n{remote}"));
         let name: String = key[..12].iter().map(|byte| format!("{byte:02x}")).collect();
         let path = directory.join(format!("{name}.jsonl"));
         let (sessions, lines) = read(&path).unwrap_or_default();
         let record = SyncRecord { path: Some(path), sessions: Mutex::new(sessions) };
-        // A file that stays long costs a little time.
+        // If the file cannot be shortened, it only costs a little time.
         let _ = record.shrink(lines);
         record
     }
@@ -90,8 +91,8 @@ impl SyncRecord {
         self.sessions().get(id).cloned()
     }
 
-    /// Records the state of a session, if it is another one than before. What cannot be written is known
-    /// for as long as the program runs.
+    /// Records the state of a session, if it has changed. If it cannot be written, it is kept in
+    /// memory.
     pub(super) fn set(&self, id: &SessionId, recorded: Recorded) {
         if self.sessions().get(id) != Some(&recorded) {
             let _ = self.write(&recorded);
@@ -113,11 +114,11 @@ impl SyncRecord {
             }
             _ => Err(error),
         });
-        // One write: lines of two programs do not mix.
+        // The line is written at once, so that lines of two programs do not mix.
         file?.write_all(&line)
     }
 
-    /// Writes the file anew if most of its lines are out of date.
+    /// Rewrites the file if most of its lines are out of date.
     fn shrink(&self, lines: usize) -> io::Result<()> {
         let sessions = self.sessions();
         let Some(path) = self.path.as_ref().filter(|_| lines > 1000 + 4 * sessions.len()) else {
@@ -133,7 +134,7 @@ impl SyncRecord {
     }
 }
 
-/// Reads the last line of each session. What cannot be read does not count.
+/// Reads the last line of each session. Lines that cannot be read are ignored.
 fn read(path: &Path) -> io::Result<(HashMap<SessionId, Recorded>, usize)> {
     let mut sessions = HashMap::new();
     let file = match fs::File::open(path) {

@@ -8,13 +8,13 @@ use treering::{Dialect, Error, SessionId};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Sessions that were looked at.
+    /// The number of sessions that were processed.
     pub done: usize,
-    /// Sessions there are.
+    /// The number of all sessions.
     pub total: usize,
-    /// The session that is looked at now.
+    /// The session that is being processed.
     pub id: SessionId,
-    /// Bytes that were sent and received so far.
+    /// The number of bytes that were sent and received so far.
     pub bytes: u64,
 }
 
@@ -22,19 +22,20 @@ pub struct Progress {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// Whether it was created in one of the stores.
+    /// Whether the session was created in one of the stores.
     pub is_created: bool,
-    /// Bytes that the remote store got.
+    /// The number of bytes that were appended to the remote store.
     pub sent: u64,
-    /// Bytes that the local store got.
+    /// The number of bytes that were appended to the local store.
     pub received: u64,
     /// Whether both logs had grown and became branches of one session.
     pub is_merged: bool,
     /// Whether a title was replaced.
     pub is_retitled: bool,
-    /// Whether it was carried before and then removed on the other side. It was not created again.
+    /// Whether the session was synchronized before and then removed on the other side. It was not
+    /// created again.
     pub is_removed: bool,
-    /// Whether the remote store has lines that the filter would change now.
+    /// Whether the remote store has lines that the filter would now change.
     pub is_older: bool,
     /// The reason why nothing was changed although both logs have grown.
     pub conflict: Option<Conflict>,
@@ -67,9 +68,9 @@ impl Outcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Conflict {
-    /// The session.
+    /// The id of the session.
     pub id: SessionId,
-    /// The reason.
+    /// The reason for the conflict.
     pub reason: ConflictReason,
 }
 
@@ -77,9 +78,9 @@ pub struct Conflict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConflictReason {
-    /// Its agent's files are never modified.
+    /// The files of the session's agent are never modified.
     Format(Dialect),
-    /// Entries of these ids have other contents in the other store. At most five are named.
+    /// Entries with these ids have different contents in the two stores. At most five are named.
     SameIds(Vec<String>),
 }
 
@@ -106,9 +107,9 @@ impl fmt::Display for Conflict {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Failed {
-    /// The session.
+    /// The id of the session.
     pub id: SessionId,
-    /// The reason.
+    /// The error.
     pub error: Error,
 }
 
@@ -116,33 +117,34 @@ pub struct Failed {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// Sessions that were looked at.
+    /// The number of sessions that were processed.
     pub sessions: usize,
-    /// Sessions that were created in one of the stores.
+    /// The number of sessions that were created in one of the stores.
     pub created: usize,
-    /// Sessions that existed and got lines.
+    /// The number of existing sessions to which lines were appended.
     pub appended: usize,
-    /// Those among them that had grown on both sides.
+    /// The number of sessions among them that had grown on both sides.
     pub merged: usize,
-    /// Sessions whose title was replaced.
+    /// The number of sessions whose title was replaced.
     pub retitled: usize,
-    /// Sessions that are the same on both sides, or ahead on the side that was not to be changed.
+    /// The number of sessions that are equal on both sides, or that have more on the side that was
+    /// not to be changed.
     pub unchanged: usize,
-    /// Bytes that the remote store got.
+    /// The number of bytes that were appended to the remote store.
     pub sent: u64,
-    /// Bytes that the local store got.
+    /// The number of bytes that were appended to the local store.
     pub received: u64,
-    /// Sessions that were carried before and were removed on the other side since.
+    /// Sessions that were synchronized before and were since removed on the other side.
     pub removed: Vec<SessionId>,
-    /// Sessions of which the remote store has lines that the filter would change now.
+    /// Sessions for which the remote store has lines that the filter would now change.
     pub older: Vec<SessionId>,
     /// Sessions that have grown on both sides and cannot be merged.
     pub conflicts: Vec<Conflict>,
     /// Sessions that could not be synchronized.
     pub failed: Vec<Failed>,
-    /// Sessions that were not looked at, because a store did not answer.
+    /// The number of sessions that were not processed, because a store did not answer.
     pub left: usize,
-    /// Sessions in the lists that have no valid id.
+    /// The number of sessions in the lists without a valid id.
     pub skipped: usize,
 }
 
@@ -165,7 +167,7 @@ impl Report {
         self.conflicts.extend(outcome.conflict);
     }
 
-    /// Returns whether every session was looked at without a conflict or a failure.
+    /// Returns whether every session was processed without a conflict or a failure.
     pub fn is_complete(&self) -> bool {
         self.conflicts.is_empty() && self.failed.is_empty() && self.left == 0
     }

@@ -1,4 +1,4 @@
-//! The title line at the start of some logs, which is overwritten in place.
+//! Synchronizes the title line at the start of some logs, which is overwritten in place.
 
 use super::log::Log;
 use sha2::{Digest, Sha256};
@@ -10,7 +10,7 @@ use treering::storage::JournalError;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Titles {
     pub is_replaced: bool,
-    /// The hash of the title, if both logs have the same one now.
+    /// The hash of the title, if both logs now have the same one.
     pub hash: Option<String>,
 }
 
@@ -26,8 +26,8 @@ fn hash_of(line: &[u8]) -> String {
     Sha256::digest(line)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Gives the target the title of the source, if that is the one to keep: the one that changed since both
-/// were the same, whose hash is `before`, or else the later one.
+/// Copies the title of the source to the target, if it is the one to keep: the one that changed
+/// since both had the title with the hash `before`, or else the later one.
 pub(super) fn carry(source: &Log, target: &Log, before: Option<&str>) -> io::Result<Titles> {
     if source.title == 0 || source.title != target.title {
         return Ok(Titles::default());
@@ -41,7 +41,7 @@ pub(super) fn carry(source: &Log, target: &Log, before: Option<&str>) -> io::Res
         (true, false) => true,
         (false, true) => false,
         _ => {
-            // Equal times are decided somehow, but on both sides alike.
+            // The choice between equal times is arbitrary, but the same on both sides.
             let key = |line: &[u8]| TitleLine::find(line).and_then(|title| title.updated);
             (key(&ours), &ours) > (key(&theirs), &theirs)
         }
