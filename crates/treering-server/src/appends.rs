@@ -1,5 +1,5 @@
-//! Appends of entries that wait for each other: one write, and so one commit of the store, carries out all of
-//! them that came while another was under way.
+//! Groups appends that wait for each other: appends that arrive while another one is in progress
+//! are carried out by one write, and therefore one commit of the store.
 
 use crate::call::Call;
 use crate::idempotency::{self, Repeated};
@@ -16,7 +16,8 @@ use tokio::sync::oneshot;
 use treering::session::{Append, AppendedEntries};
 use treering::{EntryId, Error, NewEntry, Position, Session};
 
-/// The most appends and the most bytes of bodies in one write. A store may have to divide a larger one.
+/// The maximum number of appends, and of bytes of bodies, in one write. A store may have to divide
+/// a larger one.
 const MAX_APPENDS: usize = 256;
 const MAX_BYTES: usize = 512 * 1024;
 
@@ -24,7 +25,7 @@ const MAX_BYTES: usize = 512 * 1024;
 #[derive(Debug)]
 pub(crate) struct NewEntries {
     pub(crate) entries: Vec<NewEntry>,
-    /// The ids that the client chose, or that come from its key.
+    /// The ids that the client chose, or that are derived from its key.
     pub(crate) ids: Vec<Option<EntryId>>,
     pub(crate) sent: Vec<Map<String, Value>>,
     pub(crate) has_key: bool,
@@ -33,14 +34,14 @@ pub(crate) struct NewEntries {
     pub(crate) bytes: usize,
 }
 
-/// The appends to a session that wait for a writer, in the order in which they came.
+/// The queue of appends to a session, in the order of arrival.
 #[derive(Debug, Default)]
 pub(crate) struct AppendQueue(Mutex<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
     appends: VecDeque<QueuedAppend>,
-    /// The number of the next one.
+    /// The number of the next append.
     next: u64,
 }
 
@@ -68,7 +69,7 @@ impl AppendQueue {
         (number, result)
     }
 
-    /// Takes the oldest appends, as many as go into one write.
+    /// Removes the oldest appends from the queue, as many as fit into one write.
     fn take(&self, metrics: &Metrics) -> Vec<QueuedAppend> {
         let mut waiting = self.waiting();
         let (mut count, mut bytes) = (0, 0);
@@ -85,7 +86,7 @@ impl AppendQueue {
 
     fn remove(&self, number: u64, metrics: &Metrics) {
         let mut waiting = self.waiting();
-        // Numbers are in the order of the queue.
+        // The numbers are in the order of the queue.
         if let Ok(at) = waiting.appends.binary_search_by_key(&number, |append| append.number) {
             waiting.appends.remove(at);
             metrics.queued.fetch_sub(1, Ordering::Relaxed);
@@ -93,7 +94,7 @@ impl AppendQueue {
     }
 }
 
-/// Withdraws an append that was not begun when its caller is gone.
+/// Removes an append that was not begun from the queue when its caller is gone.
 struct Withdrawal<'a> {
     slot: &'a Slot,
     number: u64,
@@ -107,7 +108,7 @@ impl Drop for Withdrawal<'_> {
 }
 
 impl Call {
-    /// Appends entries to the session of the path, with those of other calls that wait.
+    /// Appends entries to the session of the path, together with those of other waiting calls.
     pub(crate) async fn append(&self, new: NewEntries) -> Result<Appended, Problem> {
         let id = self.session_id()?;
         let slot = self.slot(&id)?;
@@ -115,7 +116,7 @@ impl Call {
         let (number, mut result) = slot.appends.push(new, metrics);
         let withdrawal = Withdrawal { slot: &slot, number, metrics };
         let done = loop {
-            // The caller whose turn it is writes for all that wait.
+            // The caller whose turn it is writes for all waiting ones.
             let turn = tokio::select! {
                 biased;
                 done = &mut result => break done,
@@ -132,7 +133,7 @@ impl Call {
             written.await?;
         };
         drop(withdrawal);
-        // The sender is dropped unused only if the write ended with a panic.
+        // The sender is dropped without use only if the write panicked.
         let failed = |_| Problem::new(Code::Internal, "the request failed unexpectedly");
         let done = done.map_err(failed).and_then(|done| done);
         self.forget_unknown(&id, &done);
@@ -140,7 +141,7 @@ impl Call {
     }
 }
 
-/// Carries out the oldest appends that wait, and tells their callers.
+/// Carries out the oldest appends of the queue, and passes the results to their callers.
 fn write(slot: &Slot, node: &Node) {
     let queued = slot.appends.take(&node.metrics);
     if queued.is_empty() {
@@ -156,7 +157,7 @@ fn write(slot: &Slot, node: &Node) {
         let done = done.into_iter().zip(&queued);
         Ok(done.map(|(done, queued)| settle(session, node, &queued.new, done)).collect::<Vec<_>>())
     });
-    // A caller that is gone takes no answer.
+    // The caller may be gone.
     match written {
         Ok(written) => queued.into_iter().zip(written).for_each(|(queued, done)| {
             let _ = queued.done.send(done);
@@ -167,7 +168,8 @@ fn write(slot: &Slot, node: &Node) {
     }
 }
 
-/// Returns the answer to an append. One that had happened before is answered again.
+/// Returns the response to an append. An append that was carried out before gets the same response
+/// again.
 fn settle(
     session: &Session,
     node: &Node,
@@ -186,7 +188,7 @@ fn settle(
     if matches!(error, Error::DuplicateEntry(_) | Error::LeafMoved { .. }) {
         match idempotency::compare(session, &new.ids, &new.sent)? {
             Some(Repeated::Same) => {
-                // The append before this one may have failed because it was not durable yet.
+                // An earlier attempt may have failed because it was not durable yet.
                 session.sync()?;
                 node.metrics.replays.fetch_add(1, Ordering::Relaxed);
                 let leaf = session.follow()?.map(|leaf| leaf.to_string());

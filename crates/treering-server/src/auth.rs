@@ -1,5 +1,5 @@
-//! Decides whether a request may be answered, before its body is read: the name it calls the server by,
-//! the web page that makes it, its token and the scope of that.
+//! Decides whether a request is accepted, before its body is read: checks the host name, the
+//! origin, the token and its scope.
 
 use crate::node::Node;
 use crate::operation::Operation;
@@ -11,19 +11,19 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The name of the cookie of a browser that logged in.
+/// The name of the cookie of a logged-in browser.
 const COOKIE: &str = "treering_session";
 
 /// The time for which a browser stays logged in.
 const COOKIE_TIME: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// The time for which a link to log in can be used.
+/// The time for which a login link is valid.
 const CODE_TIME: Duration = Duration::from_secs(10 * 60);
 
-/// Codes and cookies that are remembered; the oldest are forgotten.
+/// The maximum number of codes and cookies that are kept; the oldest are removed.
 const MAX_LOGINS: usize = 256;
 
-/// Grants that are remembered.
+/// The maximum number of grants that are kept.
 const MAX_GRANTS: usize = 10_000;
 
 /// Finds the grant of a request to an operation that needs one.
@@ -49,7 +49,7 @@ pub(crate) async fn grant(
             let hash = TokenHash::of(value);
             match node.logins.grant_of(&hash, now) {
                 Some(grant) => (Some(grant), hash),
-                // A browser that logged in with a token has it as its cookie.
+                // A browser that logged in with a token has the token as its cookie.
                 None => (find(node, hash, peer, now).await?, hash),
             }
         }
@@ -77,14 +77,15 @@ pub(crate) async fn grant(
     Ok(Some(grant))
 }
 
-/// Counts a refused token or code by the address that it came from; an empty bucket is noticed at the next attempt.
+/// Counts a refused token or code for the client's address. If the bucket gets empty, the next
+/// attempt is refused.
 fn count_refusal(node: &Node, peer: Option<IpAddr>, now: Instant) {
     if let Some(peer) = peer {
         let _ = node.refused_rate.take(peer, now);
     }
 }
 
-/// Refuses an address from which too many tokens or codes were refused.
+/// Refuses an address from which too many invalid tokens or codes came.
 fn check_address(node: &Node, peer: Option<IpAddr>, now: Instant) -> Result<(), Problem> {
     let Some(peer) = peer else { return Ok(()) };
     node.refused_rate.check(peer, now).map_err(|seconds| {
@@ -93,7 +94,7 @@ fn check_address(node: &Node, peer: Option<IpAddr>, now: Instant) -> Result<(), 
     })
 }
 
-/// Returns the grant of a token, from memory or from where tokens are stored.
+/// Returns the grant of a token, from memory or from the storage of tokens.
 async fn find(
     node: &Arc<Node>,
     hash: TokenHash,
@@ -135,31 +136,32 @@ fn credentials(headers: &HeaderMap) -> Credentials<'_> {
     cookie.map_or(Credentials::None, |(_, value)| Credentials::Cookie(value.trim()))
 }
 
-/// The names that a server goes by.
+/// The host names that a server accepts.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Hosts {
-    /// All names.
+    /// All host names are accepted.
     #[default]
     Any,
-    /// These, without ports.
+    /// These host names are accepted, without ports.
     Only(Vec<String>),
 }
 
 impl Hosts {
-    /// Returns the names of this machine for itself.
+    /// Returns the names of the loopback interface.
     pub(crate) fn loopback() -> Self {
         Hosts::Only(["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).to_vec())
     }
 
-    /// Refuses requests under another name: a page whose name was bound to this address in the meantime
-    /// makes them. Refuses requests of pages from elsewhere, too.
+    /// Refuses requests with another host name, which come from a page whose name was rebound to
+    /// this address. Also refuses requests from pages of another origin.
     pub(crate) fn check(&self, headers: &HeaderMap, uri_host: Option<&str>) -> Result<(), Problem> {
         let host = match uri_host {
             Some(host) => Some(host),
             None => headers.get(header::HOST).and_then(|value| value.to_str().ok()),
         };
         let is_only_one = headers.get_all(header::HOST).iter().count() <= 1;
-        // Probes of old balancers have no name. What such a request may do depends on its token alone.
+        // Probes of old load balancers have no host name. The token alone decides what such a
+        // request may do.
         if host.is_none() && matches!(self, Hosts::Any) && !headers.contains_key(header::ORIGIN) {
             return Ok(());
         }
@@ -201,7 +203,7 @@ fn is_origin_of(origin: &str, host: &str) -> bool {
     name.is_some_and(|name| name.eq_ignore_ascii_case(host))
 }
 
-/// Grants of tokens, remembered for a while.
+/// A cache of the grants of tokens.
 #[derive(Debug)]
 pub(crate) struct Grants {
     time: Duration,
@@ -235,10 +237,10 @@ impl Grants {
     }
 }
 
-/// Browsers that log in with a link: codes that were not used yet, and cookies.
+/// Logins of browsers with a link: unused codes, and cookies.
 #[derive(Debug)]
 pub(crate) struct Logins {
-    /// The rights of a browser; `None` if no browser can log in.
+    /// The permissions of a browser; `None` if browsers cannot log in.
     grant: Option<Arc<Grant>>,
     codes: Mutex<Vec<(TokenHash, Instant)>>,
     cookies: Mutex<Vec<(TokenHash, Instant)>>,
@@ -250,14 +252,14 @@ impl Logins {
         Logins { grant: grant.map(Arc::new), codes, cookies }
     }
 
-    /// Returns a new code, to be used once.
+    /// Returns a new code, which can be used once.
     pub(crate) fn new_code(&self) -> std::io::Result<String> {
         let code = random_text()?;
         remember(&self.codes, TokenHash::of(&code));
         Ok(code)
     }
 
-    /// Takes a code and returns the header that sets a cookie; `None` if the code is not valid.
+    /// Uses a code and returns the header that sets a cookie; `None` if the code is not valid.
     pub(crate) fn log_in(
         &self,
         code: &str,
@@ -280,7 +282,8 @@ impl Logins {
     }
 }
 
-/// Returns the header that sets the cookie of a browser; an empty value for no time removes it.
+/// Returns the header that sets the cookie of a browser; an empty value with a time of zero removes
+/// it.
 fn cookie(value: &str, time: Duration, is_secure: bool) -> Option<HeaderValue> {
     let secure = if is_secure { "; Secure" } else { "" };
     let seconds = time.as_secs();
@@ -289,8 +292,8 @@ fn cookie(value: &str, time: Duration, is_secure: bool) -> Option<HeaderValue> {
     HeaderValue::try_from(cookie).ok()
 }
 
-/// Checks a token that was typed into the page. Returns the header that sets it as the cookie of the
-/// browser: every node knows it, and it is refused as soon as the token is revoked.
+/// Checks a token that was typed into the page. Returns the header that sets it as the browser's
+/// cookie: every node accepts it, and it is refused as soon as the token is revoked.
 pub(crate) async fn log_in_with_token(
     node: &Arc<Node>,
     token: &str,
@@ -310,7 +313,7 @@ pub(crate) async fn log_in_with_token(
     Ok(cookie(token, COOKIE_TIME, node.is_secure).filter(|_| is_valid))
 }
 
-/// Takes the code of a link. Returns the header that sets a cookie; `None` if the code is not valid.
+/// Uses the code of a link. Returns the header that sets a cookie; `None` if the code is not valid.
 pub(crate) fn log_in_with_code(
     node: &Node,
     code: &str,
@@ -325,7 +328,7 @@ pub(crate) fn log_in_with_code(
     Ok(cookie)
 }
 
-/// Returns the header that makes a browser forget its cookie.
+/// Returns the header that removes the cookie of a browser.
 pub(crate) fn log_out(node: &Node) -> Option<HeaderValue> {
     cookie("", Duration::ZERO, node.is_secure)
 }
@@ -338,7 +341,7 @@ fn remember(list: &Mutex<Vec<(TokenHash, Instant)>>, hash: TokenHash) {
     list.push((hash, Instant::now()));
 }
 
-/// Removes a code. Returns whether it was there and is not too old.
+/// Removes a code. Returns whether it existed and is not too old.
 fn take(list: &Mutex<Vec<(TokenHash, Instant)>>, hash: &TokenHash) -> bool {
     let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(at) = list.iter().position(|(known, _)| known == hash) else { return false };

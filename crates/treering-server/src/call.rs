@@ -1,4 +1,4 @@
-//! A call of the API on its way to the code that answers it: parameters, body, and the node.
+//! A call of the API: its parameters, its body, and the node.
 
 use crate::node::Node;
 use crate::operation::{Operation, Param, Place, tag};
@@ -26,13 +26,13 @@ pub(crate) struct Call {
     pub(crate) operation: &'static Operation,
     /// The address of the client.
     pub(crate) peer: Option<IpAddr>,
-    /// `None` for calls that need no token.
+    /// The grant of the token; `None` for calls that need no token.
     pub(crate) grant: Option<Arc<Grant>>,
     /// The store of the grant's space.
     store: Option<Arc<dyn Store>>,
     values: HashMap<&'static str, String>,
     pub(crate) headers: HeaderMap,
-    /// In a mutex only because calls are shared between threads and bodies cannot be.
+    /// The body is in a mutex only because calls are shared between threads, and bodies cannot be.
     body: Mutex<Body>,
 }
 
@@ -83,7 +83,7 @@ impl Call {
         Ok(Call { node, operation, peer: None, grant: None, store: None, values, headers, body })
     }
 
-    /// Adds the address of the client, and the rights of the token.
+    /// Adds the address of the client, and the grant of the token.
     pub(crate) fn granted(
         self,
         peer: Option<IpAddr>,
@@ -133,7 +133,7 @@ impl Call {
         tag(self.text("If-Match")?)
     }
 
-    /// Returns whether the client has this version already.
+    /// Returns whether the client already has this version.
     pub(crate) fn has_tag(&self, wanted: &str) -> bool {
         let values = self.headers.get_all(header::IF_NONE_MATCH).iter();
         values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(
@@ -160,7 +160,7 @@ impl Call {
             .any(|value| value.split(';').next().is_some_and(|value| value.trim() == media))
     }
 
-    /// Reads the body, which must be of one of the operation's media types.
+    /// Reads the body, which must have one of the operation's media types.
     pub(crate) async fn bytes(&mut self) -> Result<Bytes, Problem> {
         let media = self.media();
         let is_known = |media: &str| self.operation.bodies.iter().any(|body| body.media == media);
@@ -215,7 +215,7 @@ impl Call {
     }
 }
 
-/// The bytes of a body that must arrive within the time for progress.
+/// The number of bytes of a body that must arrive within the time for progress.
 const PROGRESS: usize = 64 * 1024;
 
 fn header_text<'a>(headers: &'a HeaderMap, param: &Param) -> Result<Option<&'a str>, Problem> {
@@ -228,12 +228,12 @@ fn header_text<'a>(headers: &'a HeaderMap, param: &Param) -> Result<Option<&'a s
     text.map(Some).map_err(|_| Problem::invalid(format!("{} is not UTF-8", param.name)))
 }
 
-/// Returns the id of a session.
+/// Parses the id of a session.
 pub(crate) fn session_id(text: &str) -> Result<SessionId, Problem> {
     SessionId::new(text).map_err(|error| Problem::invalid(error.to_string()))
 }
 
-/// Returns an answer with a JSON body.
+/// Returns a response with a JSON body.
 pub(crate) fn json_answer(
     status: StatusCode,
     value: &impl Serialize,
@@ -243,7 +243,7 @@ pub(crate) fn json_answer(
     Ok(answer(status, JSON, bytes.into()))
 }
 
-/// Returns an answer with a body.
+/// Returns a response with a body.
 pub(crate) fn answer(status: StatusCode, media: &'static str, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
@@ -251,7 +251,7 @@ pub(crate) fn answer(status: StatusCode, media: &'static str, body: Body) -> Res
     response
 }
 
-/// Returns an answer without a body.
+/// Returns a response without a body.
 pub(crate) fn empty_answer(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;

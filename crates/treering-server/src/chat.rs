@@ -1,8 +1,8 @@
-//! Turns with a model: the model that the server was given, and the turns that run.
+//! Turns with the model of the server, and the list of running turns.
 //!
-//! A turn has a session of its own, opened from the store as another process would open it, so that requests for
-//! the same session neither wait for the model nor move the leaf under it. It runs on a thread of its own,
-//! because what it writes goes to the store at once.
+//! A turn opens the session separately from the store, as another process would, so that requests
+//! for the same session neither wait for the model nor move the leaf during the turn. It runs on a
+//! thread of its own, because its writes to the store block.
 
 use crate::node::{Node, Phase};
 use crate::problem::{Code, Problem};
@@ -39,10 +39,10 @@ impl fmt::Debug for Chat {
     }
 }
 
-/// A session of a space.
+/// The key of a session: its space and its id.
 type Key = (String, SessionId);
 
-/// The turns of a node.
+/// The running turns of a node.
 #[derive(Debug)]
 pub(crate) struct Turns {
     running: Mutex<HashMap<Key, CancellationToken>>,
@@ -60,21 +60,21 @@ impl Turns {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stops the turn of a session. Returns whether there is one.
+    /// Stops the turn of a session. Returns whether there was one.
     pub(crate) fn stop(&self, space: &str, id: &SessionId) -> bool {
         let running = self.running();
         let turn = running.get(&(space.to_owned(), id.clone()));
         turn.inspect(|turn| turn.cancel()).is_some()
     }
 
-    /// Waits until no turn runs.
+    /// Waits until no turn is running.
     pub(crate) async fn finished(&self) {
-        // The sender lives as long as this.
+        // The sender is never dropped before this.
         let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
     }
 }
 
-/// A turn that runs, until it is dropped.
+/// A running turn, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct RunningTurn {
     node: Arc<Node>,
@@ -83,7 +83,7 @@ pub(crate) struct RunningTurn {
 }
 
 impl RunningTurn {
-    /// Begins a turn, if the session has none and there may be one more.
+    /// Begins a turn, if the session has none and the limit is not reached.
     pub(crate) fn begin(node: &Arc<Node>, space: &str, id: SessionId) -> Result<Self, Problem> {
         if node.phase() >= Phase::Stopping {
             return Err(Problem::new(Code::ShuttingDown, "the server is about to end"));
@@ -119,17 +119,18 @@ impl Drop for RunningTurn {
     }
 }
 
-/// Takes the events of a turn. They are at most as large as the answer, which the turn itself keeps.
+/// Receives the events of a turn. They are at most as large as the answer, which the turn itself
+/// keeps.
 pub(crate) type EventSink = mpsc::UnboundedSender<Bytes>;
 
-/// Returns an event of a turn as it is sent.
+/// Returns an event of a turn in the form in which it is sent.
 fn event(name: &str, data: &serde_json::Value) -> Bytes {
     Bytes::from(format!("event: {name}\ndata: {data}\n\n"))
 }
 
-/// Runs a turn to its end. It is aborted when its token is canceled, or the server ends; the answer is recorded
-/// as far as it came. `events` is the first parameter, and so the last one that is dropped: if the model panics,
-/// the client hears of it when the session can have its next turn.
+/// Runs a turn to its end. It is aborted when its token is canceled or the server ends; the answer
+/// is recorded as far as it arrived. `events` is the first parameter, and therefore dropped last:
+/// if the model panics, the client learns it only when the session can have its next turn.
 pub(crate) async fn run(
     events: EventSink,
     turn: RunningTurn,
@@ -153,7 +154,7 @@ pub(crate) async fn run(
             Delta::Retry(notice) => event("retry", &json!({"detail": notice.to_string()})),
             _ => return,
         };
-        // What was written before comes first.
+        // Entries that were written before come first.
         pieces.tell();
         pieces.send(piece);
     });
@@ -161,7 +162,8 @@ pub(crate) async fn run(
     let cancel = turn.cancel.clone();
     let mut answering = pin!(agent.prompt(&*chat.model, &text, Some(on_delta), &cancel));
     let mut stopping = pin!(turn.node.reached(Phase::Stopping));
-    // Entries are written, and pieces arrive, while the turn is polled: to look for them afterwards keeps their order.
+    // Entries are written, and pieces arrive, while the turn is polled: checking for them
+    // afterwards keeps their order.
     let done = poll_fn(|context| {
         let done = answering.as_mut().poll(context);
         told.tell();
@@ -173,12 +175,12 @@ pub(crate) async fn run(
     })
     .await;
     agent.shutdown().await;
-    // The session can have the next turn when the client hears of the end of this one.
+    // When the client learns of the end of this turn, the session can have the next one.
     drop(turn);
     let _ = events.send(event("end", &end(done)));
 }
 
-/// Tells the client of a turn what happens in it, in order.
+/// Sends the events of a turn to the client, in order.
 struct Told {
     happening: Mutex<broadcast::Receiver<Event>>,
     node: Arc<Node>,
@@ -187,12 +189,13 @@ struct Told {
 }
 
 impl Told {
-    /// Sends an event. If this fails the client is gone, and the turn is being stopped.
+    /// Sends an event. If this fails, the client is gone, and the turn is being stopped.
     fn send(&self, event: Bytes) {
         let _ = self.events.send(event);
     }
 
-    /// Tells of entries that were written since the last time, also those who follow the session.
+    /// Sends entries that were written since the last call, to the client and to the followers of
+    /// the session.
     fn tell(&self) {
         let mut happening = self.happening.lock().unwrap_or_else(PoisonError::into_inner);
         loop {

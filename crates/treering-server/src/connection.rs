@@ -1,4 +1,4 @@
-//! Connections: accepts them, limits them, and ends them.
+//! Accepts, limits and closes connections.
 
 use crate::node::{Node, Phase};
 use crate::router::{self, Peer};
@@ -22,10 +22,10 @@ use tokio::task::JoinSet;
 use tokio::time::Sleep;
 use tokio_rustls::TlsAcceptor;
 
-/// The time to wait after a connection could not be accepted, because there are too many open files.
+/// The pause after a connection could not be accepted because there are too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves connections until `shutdown` completes, then finishes what was begun.
+/// Serves connections until `shutdown` completes, then finishes the requests in progress.
 pub(crate) async fn serve(
     node: Arc<Node>,
     listener: TcpListener,
@@ -36,7 +36,7 @@ pub(crate) async fn serve(
     let permits = Arc::new(Semaphore::new(node.limits.connections));
     let mut connections = JoinSet::new();
     tokio::pin!(shutdown);
-    // Readiness goes first: balancers notice while requests are still answered.
+    // Readiness ends first, so that load balancers notice while requests are still served.
     let drain = Box::pin(async {
         shutdown.await;
         node.enter(Phase::Draining);
@@ -67,7 +67,7 @@ pub(crate) async fn serve(
     node.enter(Phase::Stopping);
     let all = async {
         while connections.join_next().await.is_some() {}
-        // The answers of clients that are gone are recorded, too.
+        // The answers for clients that are gone are recorded as well.
         node.turns.finished().await;
     };
     if tokio::time::timeout(node.limits.grace, all).await.is_err() {
@@ -76,7 +76,8 @@ pub(crate) async fn serve(
     Ok(())
 }
 
-/// Starts to serve a connection. `serve` is compiled in every crate that awaits it; this is compiled here, once.
+/// Starts to serve a connection. `serve` would be compiled in every crate that awaits it; this
+/// function is compiled only here.
 fn start(
     connections: &mut JoinSet<()>,
     node: Arc<Node>,
@@ -100,7 +101,7 @@ async fn connection(
     stream: TcpStream,
     peer: SocketAddr,
 ) {
-    // Answers are small and written at once; delaying them would only cost time.
+    // Responses are small and written at once, so delaying them would only cost time.
     let _ = stream.set_nodelay(true);
     let limits = &node.limits;
     match tls {
@@ -138,7 +139,7 @@ async fn talk(
     };
     if let Err(error) = done {
         let reason = match () {
-            // A connection that is not used any more ends like this, too.
+            // A connection that is no longer used also ends like this.
             () if error.is_timeout() && !has_begun.load(Ordering::Relaxed) => return,
             () if error.is_timeout() => "header_timeout",
             () if error.is_parse_too_large() => "headers_too_large",
@@ -149,7 +150,7 @@ async fn talk(
     }
 }
 
-/// The smallest buffer that hyper takes.
+/// The smallest buffer that hyper accepts.
 const MIN_BUFFER: usize = 8192;
 
 fn tower_service(
@@ -174,14 +175,14 @@ fn tower_service(
     })
 }
 
-/// A stream that fails if its other end takes nothing for some time.
+/// A stream that fails if the other side reads nothing for some time.
 #[derive(Debug)]
 struct TimedIo<S> {
     stream: S,
     limit: Duration,
-    /// Whether something was read that belongs to no answered request.
+    /// Whether bytes of a request were read that has no response yet.
     has_begun: Arc<AtomicBool>,
-    /// Runs while a write waits.
+    /// The timer that runs while a write waits.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 

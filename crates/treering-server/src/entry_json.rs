@@ -1,9 +1,10 @@
-//! Entries as JSON that every client can read: one line, valid UTF-8.
+//! Entries as JSON for clients: one line of valid UTF-8.
 
 use std::borrow::Cow;
 use treering::Entry;
 
-/// Returns an entry as one line of JSON. A damaged one has the type `damaged` and its bytes as `text`.
+/// Returns an entry as one line of JSON. A damaged entry has the type `damaged` and its bytes as
+/// `text`.
 pub(crate) fn entry_json(entry: &Entry) -> Vec<u8> {
     if entry.is_damaged() {
         let damaged = serde_json::json!({
@@ -17,8 +18,8 @@ pub(crate) fn entry_json(entry: &Entry) -> Vec<u8> {
     one_line(entry.raw())
 }
 
-/// Returns JSON with bytes that are not UTF-8 replaced, and line breaks, which can only stand between
-/// its tokens, as spaces.
+/// Returns JSON in which bytes that are not UTF-8 are replaced, and line breaks, which can only be
+/// between its tokens, are spaces.
 pub(crate) fn one_line(json: &[u8]) -> Vec<u8> {
     let mut json = match String::from_utf8_lossy(json) {
         Cow::Borrowed(_) => json.to_vec(),

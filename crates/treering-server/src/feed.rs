@@ -1,9 +1,9 @@
-//! Events: what is appended to sessions, read once for all that follow.
+//! Feeds of the entries that are appended to sessions, which are read once for all followers.
 //!
 //! One task polls a store for changes while there are followers. The latest events of each followed
-//! session are in a ring that its followers share. A follower has no buffer of its own, only a position:
-//! one that is slow finds its events gone from the ring and reads them from the log, so that memory does
-//! not depend on the number or the speed of followers.
+//! session are in a ring that its followers share. A follower has no buffer of its own, only a
+//! position. If a follower is slow and its events are no longer in the ring, it reads them from the
+//! log, so that memory does not depend on the number or the speed of followers.
 
 mod all;
 mod session;
@@ -22,13 +22,13 @@ use tokio::sync::Notify;
 use treering::SessionId;
 use treering::store::{ChangedSession, Mark, Store};
 
-/// The shortest time between two polls. Appends on this node cause polls out of turn.
+/// The shortest time between two polls. Appends on this node cause additional polls.
 const MIN_POLL: Duration = Duration::from_millis(10);
 
 /// The longest time between two polls of a store that fails.
 const MAX_POLL: Duration = Duration::from_secs(1);
 
-/// Logs that are read at the same time after a poll.
+/// The number of logs that are read concurrently after a poll.
 const READS: usize = 16;
 
 /// The followed spaces of a node.
@@ -39,12 +39,13 @@ pub(crate) struct Feeds(Mutex<HashMap<String, Arc<SpaceFeed>>>);
 #[derive(Debug)]
 pub(crate) struct SpaceFeed {
     store: Arc<dyn Store>,
-    /// The feeds, and how many follow each.
+    /// The feeds, each with the number of its followers.
     sessions: Mutex<HashMap<SessionId, (Arc<Feed>, usize)>>,
     all: AllChanges,
-    /// The sessions whose feeds may be behind, with the lengths of their logs; `None` for a removed one.
+    /// The sessions whose feeds may be out of date, with the lengths of their logs; `None` for a
+    /// removed one.
     due: Mutex<HashMap<SessionId, Option<u64>>>,
-    /// Whether the task that polls runs.
+    /// Whether the polling task is running.
     is_polled: tokio::sync::Mutex<bool>,
     wake: Notify,
 }
@@ -70,7 +71,7 @@ impl Feeds {
         Arc::clone(space)
     }
 
-    /// Has a space polled soon, because something was written to it.
+    /// Polls a space soon, because something was written to it.
     pub(crate) fn wake(&self, space: &str) {
         if let Some(space) = self.spaces().get(space) {
             space.wake.notify_one();
@@ -92,7 +93,7 @@ impl SpaceFeed {
         self.due.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has a feed brought to this length soon.
+    /// Updates a feed to this length soon.
     fn catch_up(&self, id: SessionId, length: u64) {
         self.due().entry(id).or_insert(Some(length));
         self.wake.notify_one();
@@ -102,7 +103,8 @@ impl SpaceFeed {
         !self.sessions().is_empty() || self.all.is_followed()
     }
 
-    /// Starts to poll, unless that is done already. What is appended after this returns will be noticed.
+    /// Starts to poll, unless polling is already running. Appends after this returns will be
+    /// noticed.
     async fn ensure_polled(self: &Arc<Self>, node: &Arc<Node>) -> Result<(), Problem> {
         let mut is_polled = self.is_polled.lock().await;
         if *is_polled {
@@ -150,7 +152,7 @@ impl SpaceFeed {
         }
     }
 
-    /// Brings the changed feeds up to date. Those that fail stay due.
+    /// Updates the changed feeds. Those that fail are tried again.
     async fn advance(&self, node: &Arc<Node>) {
         let due = std::mem::take(&mut *self.due());
         let feeds: Vec<(Arc<Feed>, Option<u64>)> = {
@@ -171,7 +173,7 @@ impl SpaceFeed {
         }
     }
 
-    /// Ends polling if there are no followers. Those that come now start it again.
+    /// Ends polling if there are no followers. New followers start it again.
     async fn stop_if_idle(&self) -> bool {
         if self.is_followed() {
             return false;

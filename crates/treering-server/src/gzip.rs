@@ -1,4 +1,4 @@
-//! Answers compressed with gzip, as they are sent.
+//! Compresses responses with gzip while they are sent.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
@@ -8,10 +8,10 @@ use flate2::write::GzEncoder;
 use futures_util::StreamExt;
 use std::io::Write;
 
-/// Answers with fewer bytes are sent as they are.
+/// The smallest response that is compressed, in bytes.
 const MIN_SIZE: u64 = 1024;
 
-/// Compresses the body of an answer, if the client accepts that and it pays.
+/// Compresses the body of a response, if the client accepts that and it is worthwhile.
 pub(crate) fn compress(accepts: bool, response: Response<Body>) -> Response<Body> {
     if !is_compressible(response.headers(), response.status()) {
         return response;
@@ -24,7 +24,7 @@ pub(crate) fn compress(accepts: bool, response: Response<Body>) -> Response<Body
     }
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.headers.remove(header::ACCEPT_RANGES);
-    // The compressed bytes are another representation: the entity tag is a weak one.
+    // The compressed bytes are another representation, so the entity tag must be weak.
     if let Some(tag) = parts.headers.get(header::ETAG).and_then(|tag| tag.to_str().ok())
         && !tag.starts_with("W/")
         && let Ok(weak) = HeaderValue::try_from(format!("W/{tag}"))

@@ -1,13 +1,13 @@
-//! Calls that may be repeated: the ids of new entries and sessions come from the client's key, so that a
-//! repeated call finds them in the log. Nothing is stored for it, and every node of every store gives
-//! the same answer, also after a restart.
+//! Makes calls repeatable: the ids of new entries and sessions are derived from the client's key,
+//! so that a repeated call finds them in the log. Nothing is stored for this, and every node gives
+//! the same answer, even after a restart.
 
 use crate::problem::Problem;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use treering::{Entry, EntryId, Session, SessionId};
 
-/// Returns the hash of a key and what it is for.
+/// Returns the hash of a key and its purpose.
 fn hash(parts: &[&[u8]]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in parts {
@@ -17,8 +17,8 @@ fn hash(parts: &[&[u8]]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// Returns the id of the entry at a place in an append with this key: 16 hexadecimal digits. The 8 that
-/// entries usually have would collide in large sessions, and then a new entry would look like a repeated
+/// Returns the id of the entry at an index in an append with this key: 16 hexadecimal digits. The
+/// usual 8 digits would collide in large sessions, and a new entry would then look like a repeated
 /// one.
 pub(crate) fn entry_id(session: &SessionId, key: &str, at: usize) -> EntryId {
     let at = (at as u64).to_le_bytes();
@@ -40,16 +40,16 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Entries that a session has already.
+/// The result of comparing entries with those that a session has.
 pub(crate) enum Repeated {
-    /// All of them, with the same content.
+    /// The session has all of them, with the same content.
     Same,
-    /// Some, or with other content.
+    /// The session has only some of them, or with other content.
     Other,
 }
 
-/// Compares entries that were sent with those of the same ids in the session. Returns `None` if it has
-/// none of them.
+/// Compares entries that were sent with those of the same ids in the session. Returns `None` if the
+/// session has none of them.
 pub(crate) fn compare(
     session: &Session,
     ids: &[Option<EntryId>],
@@ -72,8 +72,8 @@ pub(crate) fn compare(
     Ok(Some(Repeated::Same))
 }
 
-/// Returns whether an entry has the content that was sent. The server decides id, parent and time where
-/// the client does not.
+/// Returns whether an entry has the content that was sent. The server chooses id, parent and time
+/// if the client does not.
 fn is_same(entry: &Entry, sent: &Map<String, Value>) -> bool {
     let Ok(Value::Object(mut stored)) = serde_json::from_slice(entry.raw()) else { return false };
     let mut sent = sent.clone();

@@ -1,8 +1,8 @@
 //! Agent sessions over HTTP: any [`Store`](treering::store::Store) behind a documented API.
 //!
-//! A [`Server`] serves the stores of its [`Spaces`] to clients that have one of its [`Tokens`]. It has no
-//! state of its own that would have to be kept: any number of servers may serve one store, and any of
-//! them can be killed at any time. `GET /openapi.json` describes the API; docs/server.md explains it.
+//! A [`Server`] serves the stores of its [`Spaces`] to clients that have one of its [`Tokens`]. It
+//! has no persistent state of its own: any number of servers may serve one store, and any of them
+//! can be killed at any time. `GET /openapi.json` describes the API; docs/server.md explains it.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -17,12 +17,13 @@
 //! # }
 //! ```
 //!
-//! A request goes through `connection` (limits of bytes and time), `router` (names, origins, tokens,
-//! parameters), and the code of its operation in `handlers`. `api` is the table of all operations, from
-//! which the router and the document are made. `open_sessions` keeps indexes of sessions and queues
-//! their writers, `appends` puts appends that wait into one write, `feed` tells followers what was
-//! appended, `chat` runs turns with a model, `work` runs the synchronous library on a bounded number of threads. `page` is the web page:
-//! operations of its own, over the same sessions, with the same tokens. `mcp` is one more: the Model Context Protocol.
+//! A request goes through `connection` (limits of bytes and time), `router` (names, origins,
+//! tokens, parameters), and the code of its operation in `handlers`. `api` is the table of all
+//! operations, from which the router and the document are made. `open_sessions` keeps indexes of
+//! sessions and queues their writers, `appends` joins waiting appends into one write, `feed` sends
+//! appended entries to followers, `chat` runs turns with a model, `work` runs the synchronous
+//! library on a bounded number of threads. `page` has the operations of the web page, over the same
+//! sessions, with the same tokens. `mcp` has the operation of the Model Context Protocol.
 
 mod api;
 mod appends;

@@ -10,42 +10,42 @@ pub struct Limits {
     pub body: u64,
     /// The largest header section of a request, in bytes.
     pub headers: usize,
-    /// The time within which the header section of a request must arrive. A connection that is not used
-    /// for that long is closed.
+    /// The time within which the header section of a request must arrive. An idle connection is
+    /// closed after this time.
     pub header_time: Duration,
-    /// The time within which every further 64 KiB of a body must arrive, and within which a client must
-    /// take some of an answer.
+    /// The time within which every further 64 KiB of a body must arrive, and within which a client
+    /// must read a part of a response.
     pub progress_time: Duration,
-    /// The time within which a request must be answered, its body included. Streams end with their data,
-    /// not with this.
+    /// The time limit of a request, including its body. It does not apply to streams of events.
     pub request_time: Duration,
-    /// Open connections; further ones are closed at once.
+    /// The maximum number of open connections; further ones are closed at once.
     pub connections: usize,
-    /// Followers of events, each of which holds a connection.
+    /// The maximum number of followers of events, each of which has a connection.
     pub followers: usize,
-    /// Turns with a model at once, each of which holds a connection and a thread.
+    /// The maximum number of concurrent turns with a model, each of which has a connection and a
+    /// thread.
     pub turns: usize,
     /// The largest message to a model, in bytes.
     pub question: usize,
-    /// Threads that work on sessions and stores.
+    /// The number of threads that work on sessions and stores.
     pub threads: usize,
-    /// Requests that wait for one of the threads; further ones are refused.
+    /// The maximum number of requests that wait for one of the threads; further ones are refused.
     pub waiting: usize,
-    /// Requests of one token a second, on average; `0` for no limit.
+    /// The average number of requests of one token per second; `0` for no limit.
     pub rate: u32,
-    /// Requests of one token at once.
+    /// The maximum number of requests of one token at once.
     pub burst: u32,
-    /// Refused requests without a valid token a second from one address, on average.
+    /// The average number of refused requests without a valid token per second from one address.
     pub refused_rate: u32,
-    /// Memory for the indexes of open sessions, in bytes.
+    /// The memory for the indexes of open sessions, in bytes.
     pub session_memory: u64,
-    /// Memory for the latest events of all followed sessions, in bytes.
+    /// The memory for the latest events of all followed sessions, in bytes.
     pub event_memory: u64,
-    /// The interval at which the store is asked for changes while there are followers.
+    /// The interval at which the store is polled for changes while there are followers.
     pub poll: Duration,
     /// The interval of comment lines in streams of events.
     pub heartbeat: Duration,
-    /// The time for which the grant of a token is remembered. A token that is revoked on another node
+    /// The time for which the grant of a token is cached. A token that is revoked on another node
     /// is accepted until then.
     pub token_memory: Duration,
     /// The time between the end of readiness and the refusal of new connections.

@@ -1,8 +1,9 @@
 //! The Model Context Protocol at `/mcp`: the tools of `treering-mcp` over the sessions of the token's space.
 //!
-//! Every message is a `POST` with one answer. A client that asks for progress is told of it before the answer comes.
-//! Nothing is kept between messages, so any node answers any of them, and a client cancels by closing its connection.
-//! Tools that change sessions are offered to tokens that may write.
+//! Every message is a `POST` with one response. A client that asks for progress gets notifications
+//! before the response. There is no state between messages, so any node can answer any of them, and
+//! a client cancels by closing its connection. Tools that change sessions are offered only to
+//! tokens with the scope to write.
 
 mod exchange;
 
@@ -32,7 +33,7 @@ use treering_mcp::{
 use treering_search::{Found, Options, Query, Summary};
 use treering_usage::{Prices, Zone};
 
-/// The only operation. It is described by its protocol, and not part of the OpenAPI document.
+/// The only operation. The protocol defines it, so it is not part of the OpenAPI document.
 pub(crate) static OPERATION: LazyLock<Operation> = LazyLock::new(|| {
     Operation::new(
         (Method::POST, "/mcp"),
@@ -44,7 +45,7 @@ pub(crate) static OPERATION: LazyLock<Operation> = LazyLock::new(|| {
     .body::<Value>(JSON, Value::Null)
 });
 
-/// The time after which a search answers with what it has: clients do not wait much longer.
+/// The time after which a search responds with what it has found: clients do not wait much longer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 async fn answer(mut call: Call) -> Answered {
@@ -78,7 +79,7 @@ async fn answer(mut call: Call) -> Answered {
         let work = node.work.run(move || {
             let tell = |progress| {
                 if let Some(note) = told.as_ref().and_then(|told| told.note(progress)) {
-                    // A client that is gone cancels the call.
+                    // If the client is gone, the call is being canceled.
                     let _ = teller.send(note);
                 }
             };
@@ -103,7 +104,8 @@ async fn answer(mut call: Call) -> Answered {
     }
 }
 
-/// Returns the status of an error. Until 2025-11-25 it belongs to the transport alone; then it also says what was wrong.
+/// Returns the status of an error. Up to version 2025-11-25 of the protocol it belongs to the
+/// transport alone; since then it also depends on the error.
 fn status(error: &ProtocolError, names_version: bool) -> StatusCode {
     match error.code {
         _ if !names_version => StatusCode::OK,
@@ -112,7 +114,7 @@ fn status(error: &ProtocolError, names_version: bool) -> StatusCode {
     }
 }
 
-/// Checks the headers that repeat parts of the message, for whatever looks only at headers.
+/// Checks the headers that repeat parts of the message, for proxies that read only headers.
 fn check_headers(headers: &HeaderMap, request: &Request) -> Result<(), ProtocolError> {
     let mismatch = |message: &str| Err(ProtocolError::new(ErrorCode::HeaderMismatch, message));
     let text = |name: &str| {
@@ -148,7 +150,7 @@ fn check_headers(headers: &HeaderMap, request: &Request) -> Result<(), ProtocolE
     Ok(())
 }
 
-/// Returns the text of a header value, which may be written as `=?base64?…?=`.
+/// Returns the text of a header value, which may be encoded as `=?base64?…?=`.
 fn decoded(value: &str) -> Option<String> {
     match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
@@ -156,8 +158,8 @@ fn decoded(value: &str) -> Option<String> {
     }
 }
 
-/// Waits for the turn of a call that changes a session, among all that write to it. `None` if there is no such
-/// session: the tool says so.
+/// Waits for the turn of a call that changes a session, among all writers of the session. Returns
+/// `None` if there is no such session, which the tool reports.
 async fn turn(
     call: &Call,
     server: &McpServer,
@@ -181,7 +183,7 @@ fn server(call: &Call) -> Result<McpServer, Problem> {
     };
     Ok(McpServer::new(Settings {
         sessions: Arc::new(sessions),
-        // A server stands in no project: all sessions are counted.
+        // A server belongs to no project, so all sessions count.
         project: Project::new(""),
         prices: Prices::published(),
         zone: Zone::local(),

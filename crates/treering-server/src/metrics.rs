@@ -6,41 +6,41 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Upper bounds of the buckets of request times, in seconds.
+/// The upper bounds of the buckets of request times, in seconds.
 const BUCKETS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.25, 1.0, 5.0, 30.0];
 
 /// The counters of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     counts: Mutex<Counts>,
-    /// Open connections.
+    /// The number of open connections.
     pub(crate) connections: AtomicI64,
-    /// Followers of events.
+    /// The number of followers of events.
     pub(crate) followers: AtomicI64,
-    /// Entries that were appended.
+    /// The number of entries that were appended.
     pub(crate) entries: AtomicU64,
-    /// Writes that appended them: those that wait for each other share one.
+    /// The number of writes that appended them: waiting appends share one.
     pub(crate) writes: AtomicU64,
-    /// Appends that wait for their turn.
+    /// The number of appends that wait for their turn.
     pub(crate) queued: AtomicI64,
-    /// Appends that were answered from the log, because they had happened before.
+    /// The number of appends that were carried out before, and answered from the log.
     pub(crate) replays: AtomicU64,
-    /// Events that were sent.
+    /// The number of events that were sent.
     pub(crate) events: AtomicU64,
-    /// Times that the store was asked for changes.
+    /// The number of times that the store was polled for changes.
     pub(crate) polls: AtomicU64,
-    /// Times that it failed.
+    /// The number of polls that failed.
     pub(crate) failed_polls: AtomicU64,
-    /// Reads of a followed log, each for all of its followers.
+    /// The number of reads of a followed log, each for all of its followers.
     pub(crate) feed_reads: AtomicU64,
-    /// Sessions that were opened, and those that were open already.
+    /// The number of sessions that were opened, and of those that were already open.
     pub(crate) opened: AtomicU64,
     pub(crate) reused: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct Counts {
-    /// By operation and status.
+    /// The number of requests, by operation and status.
     requests: BTreeMap<(&'static str, u16), u64>,
     refusals: BTreeMap<&'static str, u64>,
     buckets: [u64; BUCKETS.len()],
@@ -53,7 +53,7 @@ impl Metrics {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts an answered request.
+    /// Counts a request that got a response.
     pub(crate) fn answered(&self, operation: &'static str, status: u16, time: Duration) {
         let seconds = time.as_secs_f64();
         let mut counts = self.counts();
@@ -70,7 +70,7 @@ impl Metrics {
         *self.counts().refusals.entry(reason).or_default() += 1;
     }
 
-    /// Returns everything as text. `gauges` are read by the caller: name, help and value.
+    /// Returns all metrics as text. The caller reads the `gauges`: name, help and value.
     pub(crate) fn text(&self, gauges: &[(&str, &str, u64)]) -> String {
         let mut out = String::new();
         let counts = self.counts();

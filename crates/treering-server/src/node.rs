@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::sync::watch;
 
-/// Takes the lines of the log, each without its newline.
+/// Receives the lines of the log, without newlines.
 pub(crate) type LogSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The state of a running server.
@@ -32,13 +32,13 @@ pub(crate) struct Node {
     pub(crate) page_trees: PageTrees,
     pub(crate) known_usage: KnownUsage,
     pub(crate) feeds: Feeds,
-    /// The model to talk to, if there is one.
+    /// The model for turns, if there is one.
     pub(crate) chat: Option<Chat>,
     pub(crate) turns: Turns,
     pub(crate) grants: Grants,
     pub(crate) logins: Arc<Logins>,
     pub(crate) hosts: Hosts,
-    /// Whether clients come over TLS.
+    /// Whether clients connect over TLS.
     pub(crate) is_secure: bool,
     pub(crate) rate: RateLimiter<TokenHash>,
     pub(crate) refused_rate: RateLimiter<IpAddr>,
@@ -46,14 +46,15 @@ pub(crate) struct Node {
     phase: watch::Sender<Phase>,
 }
 
-/// The phases of a server's life.
+/// The phases of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// It answers.
+    /// The server responds to requests.
     Ready,
-    /// It answers, but says that it will not for long.
+    /// The server responds to requests, but reports that it will stop soon.
     Draining,
-    /// It takes no new connections, ends its streams, and finishes what it has begun.
+    /// The server accepts no new connections, ends its streams, and finishes the requests in
+    /// progress.
     Stopping,
 }
 
@@ -63,7 +64,7 @@ impl fmt::Debug for Node {
     }
 }
 
-/// The parts of a node that its owner chooses.
+/// The parts of a node that its owner configures.
 pub(crate) struct NodeConfig {
     pub(crate) spaces: Arc<dyn Spaces>,
     pub(crate) tokens: Arc<dyn Tokens>,
@@ -116,12 +117,12 @@ impl Node {
     pub(crate) fn reached(&self, phase: Phase) -> impl Future<Output = ()> + Send + 'static {
         let mut phases = self.phase.subscribe();
         async move {
-            // The sender lives as long as the node, which outlives all that wait.
+            // The sender exists as long as the node, which outlives all waiting tasks.
             let _ = phases.wait_for(|now| *now >= phase).await;
         }
     }
 
-    /// Counts a follower, if there may be one more.
+    /// Registers a follower, if the limit is not reached.
     pub(crate) fn follower(self: &Arc<Self>) -> Result<Follower, Problem> {
         let before = self.metrics.followers.fetch_add(1, Ordering::Relaxed);
         let follower = Follower(Arc::clone(self));
@@ -142,7 +143,7 @@ impl Node {
     }
 }
 
-/// A follower, counted until it is dropped.
+/// A follower, which counts until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Follower(Arc<Node>);
 

@@ -1,4 +1,5 @@
-//! Sessions that a node has open: their indexes within a memory budget, and the queues of their writers.
+//! The sessions that a node has open: their indexes within a memory budget, and the queues of their
+//! writers.
 
 use crate::appends::AppendQueue;
 use crate::call::Call;
@@ -12,7 +13,7 @@ use treering::session::Durability;
 use treering::store::Store;
 use treering::{Error, OpenOptions, Session, SessionId};
 
-/// The memory of an open session without entries, and of each entry.
+/// The estimated memory of an open session without entries, and of each entry.
 const SESSION_BYTES: u64 = 8 * 1024;
 const ENTRY_BYTES: u64 = 80;
 
@@ -20,7 +21,7 @@ const ENTRY_BYTES: u64 = 80;
 #[derive(Debug)]
 pub(crate) struct OpenSessions {
     slots: Mutex<HashMap<(String, SessionId), Arc<Slot>>>,
-    /// Counts uses, so that the least recently used session is known.
+    /// Counts uses, to find the least recently used session.
     clock: AtomicU64,
     budget: u64,
 }
@@ -30,9 +31,9 @@ pub(crate) struct OpenSessions {
 pub(crate) struct Slot {
     id: SessionId,
     store: Arc<dyn Store>,
-    /// Writers wait here, first come, first served.
+    /// The queue of writers, first come, first served.
     pub(crate) queue: Arc<tokio::sync::Mutex<()>>,
-    /// The appends of entries among them.
+    /// The queue of appends of entries.
     pub(crate) appends: AppendQueue,
     session: Mutex<Option<Arc<Session>>>,
     used: AtomicU64,
@@ -48,7 +49,7 @@ impl OpenSessions {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the slot of a session, open or not.
+    /// Returns the slot of a session, whether or not it is open.
     fn slot(&self, space: &str, id: &SessionId, store: Arc<dyn Store>) -> Arc<Slot> {
         let mut slots = self.slots();
         let slot = slots.entry((space.to_owned(), id.clone())).or_insert_with(|| {
@@ -72,13 +73,13 @@ impl OpenSessions {
         slot.is_some_and(|slot| slot.session().is_some())
     }
 
-    /// Forgets a session that was removed.
+    /// Removes the slot of a session that was removed.
     pub(crate) fn forget(&self, space: &str, id: &SessionId) {
         self.slots().remove(&(space.to_owned(), id.clone()));
     }
 
-    /// Closes the sessions that were not used for the longest time, until the others are within the
-    /// budget. Sessions in use stay.
+    /// Closes the least recently used sessions, until the others are within the budget. Sessions in
+    /// use stay open.
     pub(crate) fn trim(&self) {
         let mut slots = self.slots();
         let mut total: u64 = slots.values().map(|slot| slot.bytes.load(Ordering::Relaxed)).sum();
@@ -114,7 +115,7 @@ impl Slot {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the session. It is opened if it is not, and may be behind the log if it is.
+    /// Returns the session, and opens it if necessary. An open session may be behind the log.
     fn open(&self, metrics: &Metrics) -> Result<(Arc<Session>, Freshness), Error> {
         let mut session = self.session();
         if let Some(session) = &*session {
@@ -128,8 +129,8 @@ impl Slot {
         Ok((opened, Freshness::New))
     }
 
-    /// Runs `job` on the session. A session that turns out to be gone is opened again once, because
-    /// another one may have taken its place in the store.
+    /// Runs `job` on the session. If the session turns out to be gone, it is opened once more,
+    /// because another one may have replaced it in the store.
     pub(crate) fn run<T>(&self, metrics: &Metrics, job: SlotJob<'_, T>) -> Result<T, Problem> {
         let (session, freshness) = self.open(metrics)?;
         let result = match job(&session, freshness) {
@@ -151,10 +152,10 @@ impl Slot {
     }
 }
 
-/// A job with a session that was read just now or before.
+/// A job with a session, which was read just now or earlier.
 type SlotJob<'a, T> = &'a mut dyn FnMut(&Arc<Session>, Freshness) -> Result<T, Problem>;
 
-/// A job with a session, of one type for all handlers that return a `T`.
+/// A job with a session, boxed so that all handlers that return a `T` share one type.
 type SessionJob<T> = Box<dyn FnMut(&Arc<Session>) -> Result<T, Problem> + Send>;
 
 /// Whether a session was read just now.
@@ -165,7 +166,7 @@ pub(crate) enum Freshness {
 }
 
 impl Node {
-    /// Returns a session that has everything that was appended before, and stands at the leaf of its log. Blocks.
+    /// Returns a session that is up to date, with its leaf at the leaf of its log. Blocks.
     pub(crate) fn open_session(
         &self,
         space: &str,
@@ -189,8 +190,8 @@ impl Call {
         Ok(self.node.sessions.slot(self.space(), id, self.store()?))
     }
 
-    /// Runs `job` with the session of the path, which has everything that was appended before, and
-    /// stands at the leaf of the log.
+    /// Runs `job` with the session of the path, which is up to date, with its leaf at the leaf of
+    /// the log.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         job: impl FnMut(&Arc<Session>) -> Result<T, Problem> + Send + 'static,
@@ -198,7 +199,7 @@ impl Call {
         self.read_session(self.session_id()?, job).await
     }
 
-    /// As [`read`](Call::read), with any session of the space.
+    /// Runs `job` as [`read`](Call::read) does, with any session of the space.
     pub(crate) fn read_session<T: Send + 'static>(
         &self,
         id: SessionId,
@@ -227,15 +228,15 @@ impl Call {
         done
     }
 
-    /// Keeps nothing for sessions that do not exist.
+    /// Removes the slot of a session that does not exist.
     pub(crate) fn forget_unknown<T>(&self, id: &SessionId, done: &Result<T, Problem>) {
         if done.as_ref().is_err_and(Problem::is_gone) {
             self.node.sessions.forget(self.space(), id);
         }
     }
 
-    /// Runs `job` with the session of the path when it is its turn among the writers. The session may
-    /// be behind the log; `job` appends with calls that notice.
+    /// Runs `job` with the session of the path when it is its turn among the writers. The session
+    /// may be behind the log; `job` must append with calls that detect this.
     pub(crate) fn write<T: Send + 'static>(
         &self,
         job: impl FnMut(&Arc<Session>) -> Result<T, Problem> + Send + 'static,
@@ -259,8 +260,8 @@ impl Call {
         done
     }
 
-    /// As [`write`](Call::write), with a session that has everything that was appended before, and
-    /// stands at the leaf of the log: for operations that look at the tree first.
+    /// Runs `job` as [`write`](Call::write) does, with a session that is up to date, with its leaf
+    /// at the leaf of the log: for operations that read the tree first.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         mut job: impl FnMut(&Arc<Session>) -> Result<T, Problem> + Send + 'static,

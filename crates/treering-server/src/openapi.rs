@@ -1,4 +1,4 @@
-//! The OpenAPI document, made of the operations.
+//! Builds the OpenAPI document from the operations.
 
 use crate::api::OPERATIONS;
 use crate::operation::{BEFORE_CALLS, Content, Operation, Place};

@@ -1,6 +1,6 @@
-//! An operation of the API: its path, its rights, its parameters, its answers, and the code that runs it.
-//! The router and the OpenAPI document are made of the same operations, so that neither has one that the
-//! other lacks, and the scope in the document is the one that is enforced.
+//! An operation of the API: its path, scope, parameters, responses, and its handler. The router and
+//! the OpenAPI document are built from the same operations, so that neither has one that the other
+//! lacks, and the scope in the document is the one that is enforced.
 
 use crate::call::Call;
 use crate::problem::{Code, Problem};
@@ -12,16 +12,16 @@ use std::future::Future;
 use std::pin::Pin;
 use treering::store::Scope;
 
-/// The answer to a call, or why there is none.
+/// The response to a call, or the problem.
 pub(crate) type Answered = Result<Response<Body>, Problem>;
 
-/// The code that runs an operation.
+/// The handler of an operation.
 pub(crate) type Run = fn(Call) -> Pin<Box<dyn Future<Output = Answered> + Send>>;
 
 /// A function that returns the schema of a type.
 pub(crate) type SchemaOf = fn(&mut Components) -> Value;
 
-/// The answers that a connection gives before it knows the call: their statuses and their reasons. They
+/// The responses of a connection before the call is known: their statuses and their reasons. They
 /// have no body, and the connection is closed after them.
 pub(crate) const BEFORE_CALLS: [(u16, &str); 3] = [
     (400, "The request is not HTTP."),
@@ -34,7 +34,7 @@ pub(crate) const BEFORE_CALLS: [(u16, &str); 3] = [
 pub(crate) struct Operation {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
-    /// The `operationId`, also the name in metrics and logs.
+    /// The `operationId`, which is also the name in metrics and logs.
     pub(crate) id: &'static str,
     pub(crate) tag: &'static str,
     pub(crate) summary: &'static str,
@@ -44,16 +44,16 @@ pub(crate) struct Operation {
     pub(crate) params: Vec<Param>,
     pub(crate) bodies: Vec<Content>,
     pub(crate) answers: Vec<Answer>,
-    /// The problems that are particular to this operation.
+    /// The problems that are specific to this operation.
     pub(crate) problems: Vec<Code>,
-    /// Whether its answer is a stream that ends when the client or the server does.
+    /// Whether the response is a stream that ends when the client or the server ends it.
     pub(crate) is_stream: bool,
-    /// Whether people read its answers, and its refusals, in a browser.
+    /// Whether users see its responses, and its refusals, in a browser.
     pub(crate) is_page: bool,
     pub(crate) run: Run,
 }
 
-/// A body of a request or an answer.
+/// A body of a request or a response.
 #[derive(Debug)]
 pub(crate) struct Content {
     pub(crate) media: &'static str,
@@ -61,7 +61,7 @@ pub(crate) struct Content {
     pub(crate) example: Option<Value>,
 }
 
-/// An answer with a status.
+/// A response with a status.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -70,7 +70,7 @@ pub(crate) struct Answer {
     pub(crate) headers: Vec<(&'static str, &'static str)>,
 }
 
-/// The place of a parameter.
+/// The part of the request that a parameter is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Path,
@@ -83,19 +83,19 @@ pub(crate) enum Place {
 pub(crate) enum Values {
     /// The id of a session.
     Session,
-    /// Text of this many bytes.
+    /// A text with a minimum and a maximum length.
     Text(usize, usize),
-    /// A whole number.
+    /// A whole number within a range.
     Integer(i64, i64),
     /// `true` or `false`.
     Boolean,
-    /// One of these.
+    /// One of these texts.
     OneOf(&'static [&'static str]),
     /// The id of an event: an offset, and the number of an entry on its line.
     Event,
     /// An entity tag in quotes, or `*`.
     Tag,
-    /// A range of bytes; one that cannot be understood is ignored.
+    /// A range of bytes; an invalid one is ignored.
     Range,
 }
 
@@ -151,13 +151,13 @@ impl Operation {
         self
     }
 
-    /// Adds an answer without a body.
+    /// Adds a response without a body.
     pub(crate) fn answer(mut self, status: u16, about: &'static str) -> Self {
         self.answers.push(Answer { status, about, contents: Vec::new(), headers: Vec::new() });
         self
     }
 
-    /// Adds a body to the last answer.
+    /// Adds a body to the last response.
     pub(crate) fn with<T: Schema>(mut self, media: &'static str, example: Value) -> Self {
         if let Some(answer) = self.answers.last_mut() {
             let example = Some(example).filter(|example| !example.is_null());
@@ -166,7 +166,7 @@ impl Operation {
         self
     }
 
-    /// Adds a header to the last answer.
+    /// Adds a header to the last response.
     pub(crate) fn header(mut self, name: &'static str, about: &'static str) -> Self {
         if let Some(answer) = self.answers.last_mut() {
             answer.headers.push((name, about));
@@ -196,7 +196,7 @@ impl Operation {
         Operation { is_page: true, ..operation }
     }
 
-    /// Returns all problems that the operation may answer with, in order of their statuses.
+    /// Returns all problems with which the operation may respond, in order of their statuses.
     pub(crate) fn all_problems(&self) -> Vec<Code> {
         let mut codes = self.problems.clone();
         codes.extend([Code::Forbidden, Code::MisdirectedRequest, Code::Internal]);
@@ -261,12 +261,13 @@ impl Param {
         self
     }
 
-    /// Checks a value that a client gave.
+    /// Checks a value that a client sent.
     pub(crate) fn check(&self, value: &str) -> Result<(), Problem> {
         let is_valid = match self.values {
             Values::Session => treering::SessionId::new(value).is_ok(),
             Values::Text(min, max) => {
-                // The document counts characters, and text of one byte each is within both.
+                // The document counts characters, and a text of single-byte characters satisfies
+                // both limits.
                 let length = value.chars().count();
                 (min..=max).contains(&length)
             }

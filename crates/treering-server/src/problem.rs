@@ -99,14 +99,14 @@ codes! {
     ShuttingDown = 503 "shutting_down" "The server is shutting down",
 }
 
-/// A refusal or a failure, as the client is told.
+/// A refusal or a failure, as it is reported to the client.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
     pub(crate) code: Code,
     pub(crate) detail: String,
-    /// The reason for the metrics, where it is finer than the code.
+    /// The reason for the metrics, if it is more specific than the code.
     pub(crate) reason: &'static str,
-    /// Members besides the usual ones.
+    /// Additional members of the body.
     members: Vec<(&'static str, Value)>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
@@ -138,7 +138,7 @@ impl Problem {
         self
     }
 
-    /// Returns whether the session that was open is not in the store any more.
+    /// Returns whether the open session is no longer in the store.
     pub(crate) fn is_gone(&self) -> bool {
         self.code == Code::UnknownSession || self.reason == "replaced"
     }

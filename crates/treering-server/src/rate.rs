@@ -5,7 +5,7 @@ use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Buckets that fill at a steady rate and are taken from by requests.
+/// Token buckets that fill at a steady rate, and from which requests take.
 #[derive(Debug)]
 pub(crate) struct RateLimiter<K> {
     per_second: f64,
@@ -19,11 +19,11 @@ struct Bucket {
     at: Instant,
 }
 
-/// The number of keys that are remembered. Full buckets are forgotten first.
+/// The maximum number of keys. Full buckets are removed first.
 const MAX_KEYS: usize = 65_536;
 
 impl<K: Hash + Eq> RateLimiter<K> {
-    /// Creates a limiter; a rate of 0 limits nothing.
+    /// Creates a limiter; a rate of 0 means no limit.
     pub(crate) fn new(per_second: u32, burst: u32) -> Self {
         let (per_second, burst) = (f64::from(per_second), f64::from(burst.max(1)));
         RateLimiter { per_second, burst, buckets: Mutex::default() }

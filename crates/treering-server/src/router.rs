@@ -1,4 +1,4 @@
-//! From a request to its answer: checks, the operation, and what every answer gets.
+//! Routes a request to its operation, with the checks before it and the headers of every response.
 
 use crate::api::OPERATIONS;
 use crate::auth;
@@ -57,7 +57,7 @@ pub(crate) fn router(node: &Arc<Node>) -> Router {
     router.fallback(move |request: Request| answer(Arc::clone(&node), None, request))
 }
 
-/// The methods of a path, as an extension of requests with another one.
+/// The allowed methods of a path, as an extension of requests with another method.
 #[derive(Debug, Clone)]
 struct Allowed(HeaderValue);
 
@@ -132,7 +132,7 @@ async fn answer(
     gzip::compress(accepts_gzip && method != Method::HEAD, response)
 }
 
-/// The line of a request in the log. It has no query and no header, which may hold secrets.
+/// The line of a request in the log. It has no query and no headers, which may contain secrets.
 #[derive(serde::Serialize)]
 struct RequestLine<'a> {
     level: &'static str,
@@ -142,7 +142,7 @@ struct RequestLine<'a> {
     operation: &'static str,
     status: u16,
     ms: f64,
-    /// The name of the token, not the token.
+    /// The name of the token, not the token itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]

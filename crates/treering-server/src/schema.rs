@@ -1,4 +1,5 @@
-//! JSON Schemas of the types that the API takes and gives, derived from the types themselves.
+//! JSON Schemas of the types in requests and responses of the API, derived from the types
+//! themselves.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +12,7 @@ pub(crate) trait Schema {
     /// Returns the schema, or a reference to it in `components`.
     fn schema(components: &mut Components) -> Value;
 
-    /// Returns whether a member of this type may be missing from a request.
+    /// Returns whether a member of this type may be missing in a request.
     fn is_optional() -> bool {
         false
     }
@@ -142,8 +143,8 @@ pub(crate) fn object(
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
-/// Defines an object of the API: the type, and its schema from the same lines. An `answer` gives all of
-/// its members, those without a value as `null`; a `request` may leave out the optional ones.
+/// Defines an object of the API: the type and its schema from the same lines. An `answer` has all
+/// of its members, those without a value as `null`; a `request` may omit the optional ones.
 macro_rules! api_object {
     (answer $(#[doc = $about:literal])* $name:ident { $($fields:tt)* }) => {
         api_object! { @define false (Serialize) () $(#[doc = $about])* $name { $($fields)* } }

@@ -19,7 +19,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use treering::Session;
 use treering_agent::{AgentSession, ChatModel};
 
-/// A server of sessions, before it runs.
+/// A server of sessions, which is not running yet.
 pub struct Server {
     spaces: Arc<dyn Spaces>,
     tokens: Arc<dyn Tokens>,
@@ -38,7 +38,7 @@ impl fmt::Debug for Server {
 }
 
 impl Server {
-    /// Creates a server with the default limits, without TLS, that goes by any name.
+    /// Creates a server with the default limits, without TLS, that accepts any host name.
     pub fn new(spaces: Arc<dyn Spaces>, tokens: Arc<dyn Tokens>) -> Self {
         let (limits, hosts, logins) = (Limits::default(), Hosts::Any, Arc::new(Logins::new(None)));
         Server { spaces, tokens, limits, hosts, logins, tls: None, log: None, chat: None }
@@ -50,14 +50,15 @@ impl Server {
         Server { limits, ..self }
     }
 
-    /// Sets the names that the server goes by, without ports. Requests under other names are refused.
+    /// Sets the host names that the server accepts, without ports. Requests with other names are
+    /// refused.
     #[must_use]
     pub fn hosts(self, names: impl IntoIterator<Item = String>) -> Self {
         Server { hosts: Hosts::Only(names.into_iter().collect()), ..self }
     }
 
-    /// Serves this machine only: the server goes by the names of the loopback interface, and browsers
-    /// that [log in with a link](Server::login_path) have these rights.
+    /// Serves only this machine: the server accepts the host names of the loopback interface, and
+    /// browsers that [log in with a link](Server::login_path) have this grant.
     ///
     /// Every page in a browser can reach the loopback interface, so that names and origins are checked,
     /// and cookies are not sent with requests of other pages.
@@ -67,7 +68,7 @@ impl Server {
         Server { hosts: Hosts::loopback(), logins, ..self }
     }
 
-    /// Returns the path of a link with which a browser can log in, once, within ten minutes.
+    /// Returns the path of a link with which a browser can log in once, within ten minutes.
     ///
     /// # Errors
     ///
@@ -99,14 +100,15 @@ impl Server {
         Ok(Server { tls: Some(TlsAcceptor::from(Arc::new(config))), ..self })
     }
 
-    /// Writes a line of JSON for every request. Lines hold no tokens, no queries and no bodies.
+    /// Calls `write` with a line of JSON for every request. Lines contain no tokens, no queries and
+    /// no bodies.
     #[must_use]
     pub fn log(self, write: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Server { log: Some(Arc::new(write)), ..self }
     }
 
-    /// Lets clients with the scope to write talk to a model. `prepare` makes a session ready for a turn: its settings,
-    /// its summarizer, its tools. The model is paid for by the owner of the server.
+    /// Lets clients with the scope to write use a model. `prepare` configures a session for a turn:
+    /// its settings, its summarizer, its tools. The owner of the server pays for the model.
     #[must_use]
     pub fn chat(
         self,
@@ -116,8 +118,9 @@ impl Server {
         Server { chat: Some(Chat { model, prepare: Arc::new(prepare) }), ..self }
     }
 
-    /// Serves until `shutdown` completes. Then `/readyz` fails, no connections are accepted any more,
-    /// streams of events end, turns with a model are stopped, and running requests have the time of [`Limits::grace`] to finish.
+    /// Serves until `shutdown` completes. Then `/readyz` fails, no further connections are
+    /// accepted, streams of events end, turns with a model are stopped, and running requests have
+    /// the time of [`Limits::grace`] to finish.
     ///
     /// # Errors
     ///

@@ -1,21 +1,21 @@
-//! Spaces: sessions that are kept apart, one store each.
+//! Spaces: separate collections of sessions, one store each.
 
 use std::fmt;
 use std::sync::Arc;
 use treering::Result;
 use treering::store::Store;
 
-/// The stores of a server's spaces. A token belongs to one space and sees no other.
+/// The stores of a server's spaces. A token belongs to one space and has no access to others.
 pub trait Spaces: Send + Sync + fmt::Debug {
-    /// Returns the store of a space; `None` if there is no such space. Called for every request, so it
-    /// must be quick: it returns the same store again.
+    /// Returns the store of a space; `None` if there is no such space. This is called for every
+    /// request, so it must be quick and return the same store each time.
     ///
     /// # Errors
     ///
     /// Fails if the store cannot be reached.
     fn store(&self, space: &str) -> Result<Option<Arc<dyn Store>>>;
 
-    /// Checks that the server can do its work, for `/readyz`. May block.
+    /// Checks that the stores can be used, for `/readyz`. May block.
     ///
     /// # Errors
     ///
@@ -23,7 +23,7 @@ pub trait Spaces: Send + Sync + fmt::Debug {
     fn check(&self) -> Result<()>;
 }
 
-/// One store, the only space of a server.
+/// A single store, which is the only space of a server.
 #[derive(Debug, Clone)]
 pub struct SingleSpace {
     name: String,
@@ -31,7 +31,7 @@ pub struct SingleSpace {
 }
 
 impl SingleSpace {
-    /// Creates a space of this name.
+    /// Creates a space with this name.
     pub fn new(name: impl Into<String>, store: Arc<dyn Store>) -> Self {
         SingleSpace { name: name.into(), store }
     }

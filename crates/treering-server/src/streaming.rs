@@ -1,5 +1,5 @@
-//! Answers that are made piece by piece, as fast as the client takes them. No worker thread waits for a
-//! client: each piece is a job of its own.
+//! Responses that are produced piece by piece, as fast as the client reads them. No worker thread
+//! waits for a client: each piece is a separate job.
 
 use crate::node::Node;
 use crate::problem::Problem;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The size of a piece.
 pub(crate) const PIECE: usize = 256 * 1024;
 
-/// Returns a body that `add` makes: it adds something to a piece each time, until it returns false.
+/// Returns a body that `add` produces: each call adds something to a piece, until it returns false.
 pub(crate) fn chunks<S: Send + 'static>(
     node: &Arc<Node>,
     source: S,
@@ -35,8 +35,8 @@ pub(crate) fn chunks<S: Send + 'static>(
                 let rest = rest.map(|(source, add)| (node, source, add));
                 Some((Ok(Bytes::from(piece)), rest))
             }
-            // The status was sent before: the connection is closed in the middle of the body, so that the
-            // client cannot take what it got for all of it.
+            // The status was already sent: the connection is closed in the middle of the body, so
+            // that the client cannot take it for complete.
             Err(problem) => {
                 node.metrics.refused("broken_answer");
                 Some((Err(std::io::Error::other(problem.detail)), None))

@@ -1,4 +1,4 @@
-//! Bearer tokens: their text, their hashes, and the grants they stand for.
+//! Bearer tokens: their texts, their hashes, and their grants.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,16 +9,16 @@ use std::sync::{Mutex, PoisonError};
 use treering::Result;
 use treering::store::Scope;
 
-/// The rights that a token gives.
+/// The permissions of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     /// The name of the token, for lists and logs.
     pub name: String,
-    /// The space whose sessions it is for.
+    /// The space of the token.
     pub space: String,
-    /// The calls that it allows.
+    /// The scope of the token.
     pub scope: Scope,
-    /// The time from which it is refused, in Unix milliseconds; `None` for never.
+    /// The time at which the token expires, in Unix milliseconds; `None` for never.
     pub expires: Option<i64>,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// Returns a new token: `tr_` and 43 characters that stand for 32 random bytes.
+/// Returns a new token: `tr_` and 43 characters that encode 32 random bytes.
 ///
 /// ```
 /// let token = treering_server::new_token()?;
@@ -67,19 +67,19 @@ pub(crate) fn random_text() -> std::io::Result<String> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// The tokens that a server accepts. Calls may block; the server makes them on its worker threads and
-/// remembers what they return for a few seconds.
+/// The tokens that a server accepts. Calls may block; the server makes them on its worker threads
+/// and caches the results for a few seconds.
 pub trait Tokens: Send + Sync + fmt::Debug {
-    /// Returns the grant of the token with this hash, expired or not; `None` if there is none, or it was
-    /// revoked.
+    /// Returns the grant of the token with this hash, even if it has expired; `None` if there is
+    /// none, or it was revoked.
     ///
     /// # Errors
     ///
-    /// Fails if the place where tokens are stored cannot be read.
+    /// Fails if the storage of tokens cannot be read.
     fn find(&self, hash: &TokenHash) -> Result<Option<Grant>>;
 }
 
-/// Tokens in memory: those that a server is started with.
+/// Tokens in memory, which a server is started with.
 ///
 /// ```
 /// use treering_server::{Grant, MemoryTokens, Scope, TokenHash, Tokens};
@@ -93,7 +93,7 @@ pub trait Tokens: Send + Sync + fmt::Debug {
 pub struct MemoryTokens(Mutex<HashMap<TokenHash, Grant>>);
 
 impl MemoryTokens {
-    /// Returns tokens of which `token` is the only one: an admin token of the space `space`.
+    /// Creates a list with a single token, which has the scope `admin` for `space`.
     pub fn admin(token: &str, space: &str) -> Self {
         let tokens = MemoryTokens::default();
         let (name, space) = ("admin".to_owned(), space.to_owned());
@@ -106,7 +106,7 @@ impl MemoryTokens {
         self.lock().insert(TokenHash::of(token), grant);
     }
 
-    /// Removes a token. Returns whether there was one.
+    /// Removes a token. Returns whether it existed.
     pub fn revoke(&self, token: &str) -> bool {
         self.lock().remove(&TokenHash::of(token)).is_some()
     }

@@ -24,7 +24,7 @@ impl Work {
         Work { permits, waiting: AtomicUsize::new(0), max_waiting, max_wait }
     }
 
-    /// Runs `job` on a worker thread. Once it has begun it runs to its end, also if the caller is gone.
+    /// Runs `job` on a worker thread. Once begun, it runs to its end, even if the caller is gone.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
@@ -49,7 +49,7 @@ impl Work {
         done.await.map_err(|_| failed())
     }
 
-    /// Runs `job` in the thread of the caller, for which the runtime gets another one in the meantime.
+    /// Runs `job` on the calling thread, which the runtime replaces by another one in the meantime.
     ///
     /// A worker need not be woken before the job, nor the caller after it; each takes tens of microseconds on an idle
     /// machine. Other work of the same task, such as its timeouts, waits for the end of the job.
@@ -57,7 +57,7 @@ impl Work {
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        // A runtime of a single thread has no other one.
+        // A single-threaded runtime has no other thread.
         if Handle::current().runtime_flavor() != RuntimeFlavor::MultiThread {
             return self.run(job).await;
         }
@@ -86,14 +86,14 @@ impl Work {
     }
 }
 
-/// A job without its type, so that the code that runs jobs is compiled once and not for every handler.
+/// A job without its type, so that the code that runs jobs is compiled only once.
 type Job = Box<dyn FnOnce() -> Box<dyn Any + Send> + Send>;
 
 fn failed() -> Problem {
     Problem::new(Code::Internal, "the request failed unexpectedly")
 }
 
-/// A request that waits, counted until it is dropped.
+/// A waiting request, which counts until it is dropped.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {

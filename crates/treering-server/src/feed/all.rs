@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use treering::store::{Changes, Mark};
 
-/// Polls whose changes are kept. A follower that is slower asks the store itself.
+/// The number of polls whose changes are kept. A slower follower asks the store itself.
 const KEPT: usize = 256;
 
 /// The latest changes of a space.
@@ -26,9 +26,9 @@ pub(crate) struct AllChanges {
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// The changes of polls that had some, as text.
+    /// The changes of polls, as text; polls without changes are left out.
     polls: VecDeque<Bytes>,
-    /// The number of the first of them.
+    /// The number of the first of these polls.
     first: u64,
     /// The mark of the last poll.
     mark: String,
@@ -44,10 +44,10 @@ impl AllChanges {
         self.kept().followers > 0
     }
 
-    /// Begins again at a mark, after a time without polls.
+    /// Restarts at a mark, after a time without polls.
     pub(super) fn restart(&self, mark: &Mark) {
         let mut kept = self.kept();
-        // Those that followed before have missed something and ask the store.
+        // Earlier followers have missed changes and must ask the store.
         kept.first += kept.polls.len() as u64 + 1;
         kept.polls.clear();
         kept.mark = one_line(mark.as_str());
@@ -71,8 +71,8 @@ impl AllChanges {
     }
 }
 
-/// Returns changes as events. Only the last one has the mark, so that a client that is cut off before it
-/// is told all of them again.
+/// Returns changes as events. Only the last one has the mark, so that a client that is disconnected
+/// before it gets all of them again.
 fn changes_text(changes: &Changes, mark: &str) -> Bytes {
     let mut text = String::new();
     for (at, changed) in changes.sessions.iter().enumerate() {
@@ -90,7 +90,7 @@ fn changes_text(changes: &Changes, mark: &str) -> Bytes {
     text.into()
 }
 
-/// A mark is sent on a line of its own.
+/// Returns a mark on one line, as events require.
 fn one_line(mark: &str) -> String {
     mark.replace(['\r', '\n', '\0'], " ")
 }
@@ -102,7 +102,7 @@ pub(crate) struct AllFollower {
     news: watch::Receiver<()>,
     /// The number of the next poll.
     next: u64,
-    /// The mark of a client that resumes.
+    /// The mark of a client that reconnects.
     resume: Option<Mark>,
     is_new: bool,
     heartbeat: tokio::time::Interval,
@@ -111,7 +111,7 @@ pub(crate) struct AllFollower {
     _follower: Follower,
 }
 
-/// A place among the followers of a space, until it is dropped.
+/// The registration of a follower of a space, until it is dropped.
 struct AllRegistration(Arc<SpaceFeed>);
 
 impl Drop for AllRegistration {
@@ -153,7 +153,7 @@ impl SpaceFeed {
 }
 
 impl AllFollower {
-    /// Returns the changes as a stream of text, which ends with the server.
+    /// Returns the changes as a stream of text, which ends when the server ends.
     pub(crate) fn into_stream(self) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
         futures_util::stream::unfold(self, |mut follower| async move {
             let bytes = follower.next().await?;
@@ -173,7 +173,7 @@ impl AllFollower {
                         self.resume = None;
                         return Some(self.send(text));
                     }
-                    // The store fails: the client comes again with the same mark.
+                    // The store failed: the client will reconnect with the same mark.
                     None => return None,
                 }
             }
@@ -181,7 +181,7 @@ impl AllFollower {
             let (text, mark) = {
                 let kept = self.space.all.kept();
                 if self.next < kept.first {
-                    // Too slow: what was missed is not kept any more, and the client comes again.
+                    // The client is too slow and the changes are no longer kept: it will reconnect.
                     return None;
                 }
                 let text = kept.polls.get((self.next - kept.first) as usize).cloned();
@@ -203,8 +203,8 @@ impl AllFollower {
         }
     }
 
-    /// Asks the store for all changes since a mark. They include those up to the poll that is followed
-    /// from then on, because that was before.
+    /// Asks the store for all changes since a mark. They include those up to the poll from which
+    /// following continues, because that poll was earlier.
     async fn ask(&mut self, mark: Mark) -> Option<Bytes> {
         let now = {
             let kept = self.space.all.kept();

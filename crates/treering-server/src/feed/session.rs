@@ -17,10 +17,10 @@ use treering::session::{LogPosition, LogReader, LoggedEntries};
 use treering::storage::Journal;
 use treering::{Error, Kind, SessionId};
 
-/// The bytes of a log that are read at a time.
+/// The number of bytes of a log that are read at a time.
 const WINDOW: u64 = 256 * 1024;
 
-/// The bytes of events that are sent at a time.
+/// The number of bytes of events that are sent at a time.
 const CHUNK: usize = 64 * 1024;
 
 /// The feed of a session.
@@ -30,9 +30,9 @@ pub(crate) struct Feed {
     journal: Arc<dyn Journal>,
     reader: Mutex<LogReader>,
     ring: Mutex<Ring>,
-    /// The line with the title, which is overwritten in place, as it was read last; empty if there is none.
+    /// The title line, which is overwritten in place, as it was last read; empty if there is none.
     title: Mutex<Vec<u8>>,
-    /// Told whenever the ring changes.
+    /// Notifies followers whenever the ring changes.
     news: watch::Sender<()>,
 }
 
@@ -41,7 +41,8 @@ pub(crate) struct Feed {
 struct Ring {
     events: VecDeque<Event>,
     bytes: u64,
-    /// All events of lines that end after this are here; `None` until the first follower came.
+    /// The offset after which all events of later lines are in the ring; `None` until the first
+    /// follower registers.
     start: Option<u64>,
     /// The end of the lines that were read.
     end: u64,
@@ -50,7 +51,7 @@ struct Ring {
     is_removed: bool,
 }
 
-/// An event as it is sent.
+/// An event in the form in which it is sent.
 #[derive(Debug, Clone)]
 struct Event {
     position: LogPosition,
@@ -66,15 +67,15 @@ struct NewEvents {
     length: u64,
 }
 
-/// The next thing for a follower to do.
+/// The next step of a follower.
 enum Next {
-    /// Send these.
+    /// Send these events.
     Send(Vec<Event>),
-    /// Read the log: the ring does not go back that far.
+    /// Read the log, because the ring does not go back far enough.
     Read,
-    /// Wait.
+    /// Wait for the next change.
     Wait,
-    /// Say that the session was removed, and end.
+    /// Report that the session was removed, and end.
     Removed,
 }
 
@@ -97,7 +98,7 @@ impl Feed {
         self.title.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the line with the title; empty if there is none.
+    /// Reads the title line; empty if there is none.
     fn read_title(&self) -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; TitleLine::MAX_LEN];
         let mut filled = 0;
@@ -114,7 +115,7 @@ impl Feed {
 
     /// Returns whether the title has changed in place.
     fn is_retitled(&self) -> Result<bool, Error> {
-        // Asking for the length makes a remote journal forget what it knew.
+        // Requesting the length makes a remote journal discard its cached title.
         self.journal.len().map_err(Error::Storage)?;
         let now = self.read_title()?;
         let mut known = self.title();
@@ -144,7 +145,7 @@ impl Feed {
         if self.ring().start.is_some() {
             return Ok(length);
         }
-        // A last line that is not complete yet is read when it is.
+        // An incomplete last line is read once it is complete.
         let NewEvents { events, end, .. } = self.read_after(length.into())?;
         *self.title() = self.read_title()?;
         let mut ring = self.ring();
@@ -157,7 +158,7 @@ impl Feed {
         Ok(length)
     }
 
-    /// Reads what was appended, once for all followers. Returns false if it has to be tried again.
+    /// Reads appended lines, once for all followers. Returns false if it has to be tried again.
     pub(super) async fn advance(
         self: &Arc<Self>,
         node: &Arc<Node>,
@@ -172,7 +173,7 @@ impl Feed {
         loop {
             let end = {
                 let ring = self.ring();
-                // A follower is about to begin, and may have read the log before this change.
+                // A follower is about to register, and may have read the log before this change.
                 if ring.start.is_none() {
                     return false;
                 }
@@ -188,13 +189,13 @@ impl Feed {
                     self.ring().push(new.events, new.end, max_bytes);
                     self.news.send_replace(());
                 }
-                // Either the last line is not complete yet, and its end will be a change of its own, or the
-                // log is not as long yet where it was read.
+                // Either the last line is incomplete, and its end will be another change, or the
+                // log is not yet that long where it was read.
                 Ok(Ok(new)) => return new.length >= length,
                 Ok(Err(_)) | Err(_) => return false,
             }
         }
-        // A change without growth may be that of a title.
+        // A change without growth may be a change of the title.
         if self.title().is_empty() {
             return true;
         }
@@ -220,7 +221,7 @@ impl Ring {
         }
         self.end = end;
         while self.bytes > max_bytes {
-            // A line goes as a whole.
+            // The events of a line are removed together.
             let Some(first) = self.events.front().map(|event| event.position.offset) else { break };
             while let Some(event) = self.events.front()
                 && event.position.offset == first
@@ -262,7 +263,7 @@ pub(crate) struct SessionFollower {
     feed: Arc<Feed>,
     news: watch::Receiver<()>,
     position: LogPosition,
-    /// The number of changes of the title that were told.
+    /// The number of changes of the title that were sent.
     titles: u64,
     state: FollowerState,
     heartbeat: tokio::time::Interval,
@@ -278,7 +279,7 @@ enum FollowerState {
     Done,
 }
 
-/// A place among the followers of a feed, until it is dropped.
+/// The registration of a follower of a feed, until it is dropped.
 struct Registration {
     space: Arc<SpaceFeed>,
     id: SessionId,
@@ -318,7 +319,8 @@ impl SpaceFeed {
         self.ensure_polled(node).await?;
         let beginning = Arc::clone(&feed);
         let length = node.work.run(move || beginning.begin()).await??;
-        // The last follower but this one may have gone, and polling with it, before this one came.
+        // Before this follower registered, the last other one may have gone, and polling may have
+        // ended with it.
         self.catch_up(feed.id().clone(), length);
         let position = position.unwrap_or_else(|| length.into());
         if position.offset > length {
@@ -342,7 +344,7 @@ impl SpaceFeed {
         })
     }
 
-    /// Adds a follower. Of two feeds of a session, the one that is followed already is used.
+    /// Adds a follower. If the session already has a feed with followers, that one is used.
     fn register(self: &Arc<Self>, id: SessionId, feed: Arc<Feed>) -> (Arc<Feed>, Registration) {
         let mut sessions = self.sessions();
         let (known, followers) = sessions.entry(id.clone()).or_insert_with(|| (feed.clone(), 0));
@@ -355,7 +357,8 @@ impl SpaceFeed {
 }
 
 impl SessionFollower {
-    /// Returns the events as a stream of text, which ends with the session or the server.
+    /// Returns the events as a stream of text, which ends when the session is removed or the server
+    /// ends.
     pub(crate) fn into_stream(self) -> impl Stream<Item = Result<Bytes, Infallible>> + Send {
         futures_util::stream::unfold(self, |mut follower| async move {
             let bytes = follower.next().await?;
@@ -367,7 +370,7 @@ impl SessionFollower {
         match self.state {
             FollowerState::New => {
                 self.state = FollowerState::Following;
-                // A client that is cut off before the first event resumes here.
+                // A client that is disconnected before the first event continues here.
                 return Some(format!("retry: 1000\nid: {}\n\n", self.position).into());
             }
             FollowerState::Following => {}
@@ -407,7 +410,7 @@ impl SessionFollower {
                             self.position = new.end.into();
                             continue;
                         }
-                        // The rest of the log is a line that is not complete yet.
+                        // The rest of the log is an incomplete line.
                         Ok(Ok(_)) => {}
                         Ok(Err(_)) | Err(_) => is_failed = true,
                     }

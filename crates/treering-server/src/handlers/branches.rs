@@ -267,7 +267,7 @@ fn compact_session(session: &Session, new: &NewCompaction) -> Result<Compacted, 
     Ok(compacted)
 }
 
-/// Returns a summary of quotations, made without a model.
+/// Returns a summary of quotations, which needs no model.
 fn extract(plan: &Prepared) -> String {
     let extractive = Extractive::default();
     let summarize = |messages: &[treering::context::ContextMessage], previous: Option<String>| {

@@ -26,12 +26,12 @@ pub(crate) async fn all(call: Call) -> Answered {
     Ok(stream(Body::from_stream(follower.into_stream())))
 }
 
-/// Returns an answer whose body is a stream of events.
+/// Returns a response whose body is a stream of events.
 pub(crate) fn stream(body: Body) -> axum::http::Response<Body> {
     let mut response = answer(StatusCode::OK, EVENTS, body);
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Proxies that collect answers would hold events back.
+    // Proxies that buffer responses would delay events.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

@@ -1,4 +1,4 @@
-//! Sessions as documents.
+//! Exports sessions as documents.
 
 use crate::call::{Call, answer, json_answer};
 use crate::operation::Answered;
@@ -35,14 +35,14 @@ pub(crate) async fn get(call: Call) -> Answered {
         Ok(got > 0)
     });
     let mut response = answer(StatusCode::OK, media, body);
-    // The page is made of what sessions hold. In a browser it gets an origin of its own, so that it
+    // The page contains data of sessions. In a browser it gets an origin of its own, so that it
     // could not call this server if something in it were a script.
     let policy = HeaderValue::from_static("sandbox allow-scripts allow-popups");
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     Ok(response)
 }
 
-/// Writes the document to a file without a name, because it may be large, and clients slow.
+/// Writes the document to a file without a name, because it may be large and clients may be slow.
 fn write(session: &Arc<Session>, format: &str, is_redacted: bool) -> Result<File, Problem> {
     let redacted = match is_redacted {
         true => Some(Arc::new(redactor()?.session(session)?)),
@@ -51,7 +51,7 @@ fn write(session: &Arc<Session>, format: &str, is_redacted: bool) -> Result<File
     let session = redacted.as_ref().unwrap_or(session);
     let native;
     let session = match format {
-        // A session of its own is in treering's format.
+        // The result is converted to treering's own format.
         "jsonl" if session.dialect() != Dialect::default() => {
             let options = ForkOptions::new().dialect(Dialect::default());
             let store: Arc<dyn treering::store::Store> =
@@ -85,7 +85,7 @@ pub(crate) fn redactor() -> Result<Redactor, Problem> {
     redactor.map_err(|error| Problem::new(Code::Internal, error.to_string()))
 }
 
-/// Lists what redaction would replace.
+/// Lists the secrets that redaction would replace.
 pub(crate) async fn secrets(call: Call) -> Answered {
     let at = call.text("at").map(str::to_owned);
     let found = call.read(move |session| {

@@ -1,4 +1,4 @@
-//! The raw log: reads and appends bytes. This is the journal of remote sessions.
+//! Reads and appends bytes of the raw log. This is the journal of remote sessions.
 
 use crate::call::{Call, OCTETS, answer, empty_answer, json_answer, tagged};
 use crate::operation::Answered;
@@ -97,16 +97,16 @@ fn read_full(journal: &dyn Journal, offset: u64, buffer: &mut [u8]) -> io::Resul
     Ok(filled)
 }
 
-/// A range of bytes that a client asks for.
+/// A range of bytes in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WantedRange {
-    /// From one to another, or to the end.
+    /// The bytes from one offset to another, or to the end.
     From(u64, Option<u64>),
-    /// The last ones.
+    /// The last bytes.
     Last(u64),
 }
 
-/// Reads a header that asks for one range. Others are ignored, as the standard has it.
+/// Parses a header with one range. Other headers are ignored, as the standard requires.
 fn parse_range(value: &str) -> Option<WantedRange> {
     let number = |text: &str| {
         let is_number =
@@ -125,7 +125,7 @@ fn parse_range(value: &str) -> Option<WantedRange> {
 }
 
 impl WantedRange {
-    /// Returns the part of a log of this length; `None` if it has no such part.
+    /// Returns the range in a log of this length; `None` if the log does not have it.
     fn of(self, length: u64) -> Option<Range<u64>> {
         let part = match self {
             WantedRange::From(first, last) => {
@@ -152,8 +152,8 @@ pub(crate) async fn append(mut call: Call) -> Answered {
             None => End::from(at),
         };
         let appended = journal.append(&end, &lines);
-        // A client that is told that the log has moved looks whether an attempt before this one had
-        // succeeded, so what it will find must be durable, too.
+        // A client that learns that the log has grown checks whether an earlier attempt succeeded,
+        // so what it finds must be durable as well.
         if matches!(appended, Ok(_) | Err(JournalError::Moved(_))) {
             journal.sync()?;
         }
@@ -165,7 +165,7 @@ pub(crate) async fn append(mut call: Call) -> Answered {
     Ok(tagged(json_answer(StatusCode::OK, &LogAppended { start, length })?, length))
 }
 
-/// Reads `OFFSET:BASE64`: where the last line begins, and its first bytes.
+/// Parses `OFFSET:BASE64`: the offset of the last line, and its first bytes.
 fn parse_sample(value: &str) -> Result<(u64, Vec<u8>), Problem> {
     let parsed = value
         .split_once(':')

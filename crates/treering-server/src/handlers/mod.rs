@@ -1,4 +1,4 @@
-//! The code that answers calls, by topic.
+//! The handlers of calls, by topic.
 
 pub(crate) mod branches;
 pub(crate) mod entries;

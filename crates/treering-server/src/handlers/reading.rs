@@ -1,4 +1,4 @@
-//! Views of a session: its tree, its context, its usage.
+//! Handlers that read a session: its tree, its context, its usage.
 
 use crate::call::{Call, JSON, NDJSON, answer, json_answer, tagged};
 use crate::entry_json::one_line;
@@ -54,7 +54,7 @@ fn active(store: &Arc<dyn Store>, id: &SessionId) -> treering::Result<Context> {
         None => treering::active_context_of(store.open(id)?)?,
     };
     if context.messages.is_empty() {
-        // A log without a header is no session, here as in every other call.
+        // A log without a header is not a session, as in every other call.
         return Session::open_in(store, id, OpenOptions::new())?.context();
     }
     Ok(context)
@@ -93,7 +93,7 @@ struct TreeWriter {
     written: Option<u64>,
 }
 
-/// Tool calls that are remembered for the previews of their results.
+/// The number of tool calls that are kept for the previews of their results.
 const CALLS: usize = 10_000;
 
 pub(crate) async fn tree(call: Call) -> Answered {
@@ -167,7 +167,7 @@ impl TreeWriter {
     }
 }
 
-/// The characters of a preview.
+/// The maximum length of a preview, in characters.
 const MAX_PREVIEW: usize = 200;
 
 pub(crate) async fn usage(call: Call) -> Answered {

@@ -1,4 +1,4 @@
-//! Searches sessions, and sums up their usage, a page of sessions at a time.
+//! Searches sessions, and sums up their usage, in pages of sessions.
 
 use super::sessions::list_query;
 use crate::call::{Call, json_answer};
@@ -12,13 +12,13 @@ use treering::usage::Ledger;
 use treering::{OpenOptions, Session, SessionId};
 use treering_search::{Case, Options, Query};
 
-/// Sessions that a search looks at before it answers; the cursor leads to the others.
+/// The maximum number of sessions that one response searches; the cursor continues with the others.
 const SEARCHED: usize = 200;
 
-/// Sessions whose usage is summed up before the answer.
+/// The maximum number of sessions whose usage one response sums up.
 const COUNTED: usize = 200;
 
-/// Hits of a session that are described.
+/// The maximum number of hits of a session that are described.
 const HITS: usize = 20;
 
 pub(crate) async fn search(call: Call) -> Answered {
@@ -36,8 +36,8 @@ pub(crate) async fn search(call: Call) -> Answered {
     json_answer(StatusCode::OK, &SearchPage { sessions, next })
 }
 
-/// Searches the sessions of a list, some hundred at most, until `limit` of them have hits. Returns those, and the
-/// cursor of the sessions that were not searched.
+/// Searches the sessions of a list, up to a limit, until `limit` of them have hits. Returns those,
+/// and the cursor of the sessions that were not searched.
 pub(crate) fn find(
     store: &Arc<dyn Store>,
     query: &Query,
@@ -67,7 +67,7 @@ pub(crate) fn find(
 /// A session in which something was found.
 type Found = (treering::catalog::SessionInfo, treering_search::SessionHits);
 
-/// Opens a session of a list; `None` if it is gone meanwhile, or cannot be read.
+/// Opens a session of a list; `None` if it was removed meanwhile, or cannot be read.
 fn open(store: &Arc<dyn Store>, id: &SessionId) -> Result<Option<Session>, Problem> {
     match Session::open_in(store, id, OpenOptions::new()) {
         Ok(session) => Ok(Some(session)),

@@ -12,7 +12,7 @@ use treering::storage::{Journal, MemoryJournal};
 use treering::store::{Cursor, ListQuery, Store};
 use treering::{CreateOptions, Error, OpenOptions, Session, SessionId};
 
-/// Returns the part of a list that a call asks for.
+/// Returns the query for the part of a list that a call asks for.
 pub(crate) fn list_query(call: &Call, limit: usize) -> Result<ListQuery, Problem> {
     let limit = call.count("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(limit);
     let mut query = ListQuery::new().limit(limit);
@@ -59,7 +59,7 @@ pub(crate) async fn create(mut call: Call) -> Answered {
     created(&detail, status)
 }
 
-/// Returns the answer for a session that was created, or had been.
+/// Returns the response for a session that was created now or before.
 pub(crate) fn created(detail: &SessionDetail, status: StatusCode) -> Answered {
     let mut response = tagged(json_answer(status, detail)?, detail.length());
     if let Ok(location) = HeaderValue::try_from(format!("/v1/sessions/{}", detail.id())) {
@@ -120,7 +120,7 @@ async fn create_of_log(call: &mut Call) -> Result<SessionDetail, Problem> {
         let session = Session::in_journal(memory, "/", CreateOptions::new())?;
         let created = store.create(&id, &mut &*start);
         if matches!(created, Err(Error::SessionExists(_))) {
-            // A client whose answer was lost looks whether the session is its own.
+            // A client that did not get the response checks whether the session is its own.
             let journal = store.open(&id)?;
             journal.len()?;
             journal.sync()?;

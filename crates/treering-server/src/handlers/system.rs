@@ -1,4 +1,4 @@
-//! About the server: health, metrics, its document, and the way in for browsers.
+//! Handlers about the server: health, metrics, its document, and the login of browsers.
 
 use crate::auth;
 use crate::call::{Call, JSON, answer, empty_answer, json_answer};

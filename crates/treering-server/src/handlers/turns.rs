@@ -1,4 +1,4 @@
-//! Turns with a model: begins them, streams them, stops them.
+//! Begins, streams and stops turns with a model.
 
 use crate::call::{Call, json_answer};
 use crate::chat::{self, RunningTurn};
@@ -16,7 +16,7 @@ use treering::session::Durability;
 use treering::{OpenOptions, Session};
 use treering_agent::CancellationToken;
 
-/// The size at which events that wait are not joined any more.
+/// The size from which waiting events are not joined any more.
 const PIECE: usize = 64 * 1024;
 
 /// Stops a turn when the client is gone.
@@ -54,7 +54,7 @@ pub(crate) async fn start(mut call: Call) -> Answered {
     let (events, arriving) = mpsc::unbounded_channel();
     let connected = Connected(turn.cancel.clone());
     let runtime = tokio::runtime::Handle::current();
-    // It is not waited for: the stream ends when the turn drops its end of the channel.
+    // The task is not awaited: the stream ends when the turn drops its sender.
     drop(tokio::task::spawn_blocking(move || {
         runtime.block_on(chat::run(events, turn, chat, session, text));
     }));
@@ -72,7 +72,7 @@ pub(crate) async fn start(mut call: Call) -> Answered {
     Ok(stream(Body::from_stream(body)))
 }
 
-/// Joins an event with those that wait behind it.
+/// Joins an event with the waiting ones after it.
 fn joined(first: Bytes, arriving: &mut mpsc::UnboundedReceiver<Bytes>) -> Bytes {
     let Ok(second) = arriving.try_recv() else { return first };
     let mut all = BytesMut::from(&*first);
@@ -88,7 +88,7 @@ fn joined(first: Bytes, arriving: &mut mpsc::UnboundedReceiver<Bytes>) -> Bytes 
 pub(crate) async fn stop(call: Call) -> Answered {
     let stopped = call.node.turns.stop(call.space(), &call.session_id()?);
     if !stopped {
-        // A session that does not exist is a problem, as it is everywhere.
+        // A session that does not exist is a problem, as in all calls.
         call.read(|session| Ok(Arc::clone(session))).await?;
     }
     json_answer(StatusCode::OK, &TurnStopped { stopped })

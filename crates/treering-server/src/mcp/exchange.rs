@@ -1,8 +1,9 @@
-//! A request of the protocol that is being answered.
+//! A request of the protocol in progress.
 //!
-//! If the answer is ready before there is any progress to report, it is plain JSON, and an error has its own HTTP status.
-//! Otherwise the response is a stream of events: notifications of progress, and the answer as the last event. The status
-//! of a stream is sent before its events, so it is always 200, and an error is told in the answer alone.
+//! If the answer is ready before there is any progress to report, it is plain JSON, and an error
+//! has its own HTTP status. Otherwise the response is a stream of events: notifications of
+//! progress, and the answer as the last event. The status of a stream is sent before its events, so
+//! it is always 200, and only the answer itself reports an error.
 
 use crate::handlers::events;
 use crate::problem::Problem;
@@ -22,7 +23,7 @@ use treering_mcp::ProtocolError;
 /// The answer to a request.
 pub(super) type Answer = Result<Value, ProtocolError>;
 
-/// Sets its flag when it is dropped: when the client is gone, or the request took too long.
+/// Sets its flag when it is dropped, because the client is gone or the request took too long.
 pub(super) struct CancelOnDrop(pub Arc<AtomicBool>);
 
 impl Drop for CancelOnDrop {
@@ -31,7 +32,7 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// A request under way. The work is canceled when this is dropped.
+/// A request in progress. The work is canceled when this is dropped.
 pub(super) struct Exchange {
     pub id: Value,
     cancel: CancelOnDrop,
@@ -107,12 +108,12 @@ impl Exchange {
         events::stream(Body::from_stream(events))
     }
 
-    /// Returns the last message.
+    /// Returns the final message.
     fn message(&self, answer: Result<Answer, Problem>) -> Value {
         match answer {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => error.to_message(&self.id),
-            // The code of internal errors. The status was sent before.
+            // This is the code of internal errors. The status was already sent.
             Err(problem) => {
                 json!({"jsonrpc": "2.0", "id": self.id, "error": {"code": -32603, "message": problem.detail}})
             }
@@ -120,7 +121,7 @@ impl Exchange {
     }
 }
 
-/// Returns whether a client takes a stream of events as an answer.
+/// Returns whether a client accepts a stream of events as a response.
 pub(super) fn takes_events(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|media| {

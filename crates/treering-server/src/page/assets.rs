@@ -1,5 +1,5 @@
-//! The files of the page, in the binary. Their addresses have the hash of all of them, so that browsers keep
-//! them for as long as they are the same.
+//! The files of the web page, in the binary. Their addresses contain a hash of all of them, so that
+//! browsers can cache them until they change.
 
 use super::html::html_answer;
 use crate::call::{Call, answer};
@@ -82,7 +82,7 @@ pub(crate) fn path(name: &str) -> String {
     format!("/assets/{}/{name}", *VERSION)
 }
 
-/// Returns the modules that a page's module imports, so that they are fetched at the same time.
+/// Returns the modules that a page's module imports, so that the browser can fetch them early.
 pub(crate) fn modules(script: &str) -> &'static [&'static str] {
     match script {
         "sessions.js" => &["dom.js", "frame.js", "live.js"],
@@ -109,8 +109,8 @@ pub(crate) async fn get(call: Call) -> Answered {
         return Err(Problem::new(Code::NotFound, "the page has no such file"));
     };
     let mut response = answer(StatusCode::OK, asset.media, asset.bytes.clone().into());
-    // A page of another version of the server asks for its own files, which are not here: it gets these,
-    // but does not keep them.
+    // A page of another version of the server asks for its own files, which do not exist here: it
+    // gets these, but must not cache them.
     if call.text("version") == Some(&**VERSION) {
         let keep = HeaderValue::from_static("public, max-age=31536000, immutable");
         response.headers_mut().insert(header::CACHE_CONTROL, keep);
@@ -118,7 +118,7 @@ pub(crate) async fn get(call: Call) -> Answered {
     Ok(response)
 }
 
-/// Browsers ask for this file on their own.
+/// Answers the request for an icon, which browsers send on their own.
 pub(crate) async fn no_icon(_: Call) -> Answered {
     Ok(html_answer(StatusCode::NOT_FOUND, Default::default()))
 }

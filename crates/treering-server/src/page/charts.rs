@@ -1,4 +1,5 @@
-//! Charts as SVG. Every bar has its value beside it or in its title, so that none of them needs colors to be read.
+//! Charts as SVG. Every bar has its value beside it or in its title, so that no chart needs colors
+//! to be read.
 
 use super::html::Html;
 
@@ -7,7 +8,7 @@ use super::html::Html;
 pub(crate) struct Bar {
     pub(crate) name: String,
     pub(crate) value: f64,
-    /// The value in words.
+    /// The value as text.
     pub(crate) words: String,
 }
 
@@ -25,7 +26,7 @@ fn begin(page: &mut Html, title: &str, height: f64) {
     page.attr("viewBox", &format!("0 0 {WIDTH} {height:.0}")).raw(">");
 }
 
-/// Draws columns, one beside the other, such as days.
+/// Draws columns side by side, such as days.
 pub(crate) fn columns(page: &mut Html, title: &str, bars: &[Bar]) {
     const HEIGHT: f64 = 220.0;
     const BASE: f64 = 192.0;
@@ -36,7 +37,7 @@ pub(crate) fn columns(page: &mut Html, title: &str, bars: &[Bar]) {
     let best = bars.iter().position(|bar| bar.value >= most);
     page.raw("<line class=axis").attr("x1", "0").attr("x2", &WIDTH.to_string());
     page.attr("y1", &BASE.to_string()).attr("y2", &BASE.to_string()).raw("/>");
-    // A date at about every eighth of the width.
+    // There is a date at about every eighth of the width.
     let every = (bars.len() / 8).max(1);
     for (at, bar) in bars.iter().enumerate() {
         let height = (bar.value / most * (BASE - TOP)).max(if bar.value > 0.0 { 1.5 } else { 0.0 });
@@ -64,7 +65,7 @@ pub(crate) fn columns(page: &mut Html, title: &str, bars: &[Bar]) {
     page.raw("</svg>");
 }
 
-/// Draws bars, one below the other, with their names and values.
+/// Draws bars below each other, with their names and values.
 pub(crate) fn bars(page: &mut Html, title: &str, bars: &[Bar]) {
     const ROW: f64 = 26.0;
     const NAMES: f64 = 270.0;
@@ -91,7 +92,8 @@ fn label(page: &mut Html, class: &str, x: f64, y: f64, anchor: &str, text: &str)
     page.raw("</text>");
 }
 
-/// Returns the end of a name that is too long for its column: the end of a directory tells more.
+/// Returns the end of a name that is too long for its column: the end of a directory is more
+/// specific.
 fn short(name: &str) -> String {
     const MOST: usize = 36;
     let count = name.chars().count();

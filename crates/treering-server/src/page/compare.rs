@@ -1,4 +1,4 @@
-//! Two branches side by side, from where they parted.
+//! The page that compares two branches below their common ancestor.
 
 use super::html::{Frame, Html, Section, address};
 use crate::call::Call;
@@ -13,18 +13,18 @@ use treering_export::viewer::{EntryRenderer, EntryView};
 
 use super::trees::is_said;
 
-/// Entries of a branch that are shown.
+/// The maximum number of entries of a branch that are shown.
 const ENTRIES: usize = 60;
 
-/// HTML of a branch that is shown, in bytes.
+/// The maximum size of the HTML of a branch, in bytes.
 const BYTES: usize = 128 * 1024;
 
-/// Branches to choose from.
+/// The maximum number of branches to choose from.
 const CHOICES: usize = 100;
 
 struct Branches {
     title: String,
-    /// The last entry that both have, and its preview.
+    /// The last entry that both branches have, and its preview.
     common: Option<(String, String)>,
     sides: [Shown; 2],
     /// The ends of the session's branches with their previews, the latest first.
@@ -36,7 +36,7 @@ struct Shown {
     facts: Vec<String>,
     files: Vec<String>,
     entries: Vec<(String, EntryView)>,
-    /// Entries that are not shown.
+    /// The number of entries that are not shown.
     hidden: usize,
 }
 
@@ -98,7 +98,7 @@ pub(crate) async fn page(call: Call) -> Answered {
     Ok(frame.answer(StatusCode::OK, &page))
 }
 
-/// Appends the choice of the other branch.
+/// Appends the selection of the other branch.
 fn choice(page: &mut Html, branches: &Branches) {
     let [chosen, other] = &branches.sides;
     page.raw("<form id=others><input type=hidden name=a").attr("value", &chosen.end);
@@ -124,7 +124,7 @@ fn read(session: &Session, a: Option<&str>, b: Option<&str>) -> Result<Branches,
     let name = |id: Option<EntryId>| id.map(|id| id.to_string()).unwrap_or_default();
     let sides = [shown(session, diff.a, name(a))?, shown(session, diff.b, name(b))?];
     let mut reader = session.reader();
-    // Labels and the like at the end of a branch say nothing about it.
+    // Labels and the like at the end of a branch do not describe it.
     let mut preview = |id: &str| -> Result<(String, String), Problem> {
         let mut said = id.to_owned();
         while !tree.kind(&said).is_ok_and(is_said)

@@ -1,4 +1,4 @@
-//! The page of the context at an entry: its messages, as the model gets them, with their sizes.
+//! The page of the context at an entry: the messages for the model, with their sizes.
 
 use super::html::{Frame, Html, Section, address};
 use crate::call::Call;
@@ -12,10 +12,10 @@ use treering::{Position, Session};
 use treering_display::line::excerpt;
 use treering_display::number::{count, tokens};
 
-/// Messages that are shown; the earlier ones are counted.
+/// The maximum number of messages that are shown; earlier ones are only counted.
 const MESSAGES: usize = 300;
 
-/// The longest text of a message that is shown, in bytes.
+/// The maximum length of a message's text, in bytes.
 const TEXT: usize = 16 * 1024;
 
 struct ShownContext {
@@ -117,13 +117,13 @@ fn read(session: &Session, entry: Option<&str>) -> Result<ShownContext, Problem>
         }
         messages.push(ShownMessage { entry, role, tokens, text, is_cut, is_edited });
     }
-    // Entries that say nothing, such as labels, are selected but are no messages.
+    // Entries without a message, such as labels, are selected but do not count.
     let total = if total > MESSAGES { total } else { messages.len() };
     let title = excerpt(&session.title()?, 80);
     Ok(ShownContext { title, model, thinking, total, messages })
 }
 
-/// Returns the name of a view for readers.
+/// Returns the name of a view for users.
 fn view_name(view: &str) -> &str {
     match view {
         "treering" => "Messages of the session",
@@ -135,7 +135,7 @@ fn view_name(view: &str) -> &str {
     }
 }
 
-/// Returns the name of a role for readers.
+/// Returns the name of a role for users.
 fn role_name(role: &str) -> &str {
     match role {
         "toolResult" => "tool result",
@@ -163,7 +163,7 @@ fn draw(page: &mut Html, id: &str, message: &ShownMessage, most: u64) {
     page.raw(">Go to the entry</a></p></details></li>");
 }
 
-/// Returns the text of a message without the name of its role, which stands beside it.
+/// Returns the text of a message without the name of its role, which is shown beside it.
 fn after_role(text: &str) -> &str {
     match text.split_once("]: ") {
         Some((role, rest)) if role.starts_with('[') && role.len() < 40 => rest,

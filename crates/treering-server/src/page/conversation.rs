@@ -14,16 +14,16 @@ use treering_display::number::size;
 use treering_display::tree::Filter;
 use treering_export::viewer::{EntryRenderer, EntryView};
 
-/// Entries of a window.
+/// The maximum number of entries of a window.
 const ENTRIES: usize = 24;
 
-/// A window ends early when its HTML has this many bytes.
+/// The size of the HTML in bytes at which a window ends early.
 const BYTES: usize = 96 * 1024;
 
-/// An entry with more bytes of HTML is sent when the reader asks for it.
+/// The size of the HTML in bytes from which an entry is sent only on request.
 const LARGE: usize = 32 * 1024;
 
-/// Entries above a tool result that are searched for its call.
+/// The number of entries above a tool result in which its call is searched.
 const CALL_DISTANCE: usize = 64;
 
 /// A window of a branch.
@@ -32,13 +32,13 @@ const CALL_DISTANCE: usize = 64;
 pub(crate) struct BranchWindow {
     /// The entry at the end of the branch.
     pub(crate) tip: Option<String>,
-    /// The first and the last entry of the window.
+    /// The first entry of the window, and the last one.
     pub(crate) first: Option<String>,
     pub(crate) last: Option<String>,
-    /// Whether the branch has entries before and after the window.
+    /// Whether the branch has entries before the window, and after it.
     pub(crate) has_before: bool,
     pub(crate) has_after: bool,
-    /// Whether the session stands on this branch.
+    /// Whether the leaf of the session is on this branch.
     pub(crate) is_active: bool,
     pub(crate) html: String,
 }
@@ -78,8 +78,8 @@ pub(crate) async fn entry(call: Call) -> Answered {
 }
 
 impl Call {
-    /// Makes a window of a branch of the path's session: the branch that ends at `tip`, or else the branch
-    /// of the anchor, or else the active one.
+    /// Builds a window of a branch of the path's session: the branch that ends at `tip`, or else
+    /// the branch of the anchor, or else the active one.
     pub(crate) async fn branch(
         &self,
         tip: Option<String>,
@@ -104,9 +104,9 @@ struct Branch<'a> {
     id: &'a SessionId,
     tip: Option<u32>,
     path: Vec<u32>,
-    /// The entries that are shown, as positions in the path.
+    /// The entries that are shown, as indices in the path.
     said: Vec<usize>,
-    /// The first entry that the model sees besides the summary of a compaction.
+    /// The first entry that the model sees after the summary of a compaction.
     begin: Option<u32>,
 }
 
@@ -130,7 +130,7 @@ impl<'a> Branch<'a> {
                 Some(tree.tip(node))
             }
             _ => tree.outline.leaf().map(|leaf| tree.tip(leaf)).or_else(|| {
-                // Without a leaf the branch of the first root is shown.
+                // If there is no leaf, the branch of the first root is shown.
                 (!tree.outline.is_empty()).then(|| tree.tip(0))
             }),
         };
@@ -149,7 +149,7 @@ impl<'a> Branch<'a> {
         self.said.get(index).and_then(|at| self.path.get(*at)).copied()
     }
 
-    /// Returns the position of an entry among those that are shown, or of the next one that is.
+    /// Returns the index of an entry among those that are shown, or of the next one that is shown.
     fn index(&self, id: &str) -> Result<usize, Problem> {
         let unknown = || Problem::new(Code::UnknownEntry, format!("{id:?} is not on the branch"));
         let at = self.path.iter().position(|node| self.tree.outline.id(*node) == id);
@@ -259,7 +259,7 @@ impl<'a> Branch<'a> {
         Ok(())
     }
 
-    /// Returns the branches among which the path chooses just before an entry: their first entries, oldest
+    /// Returns the branches at the branch point just before an entry: their first entries, oldest
     /// first, and which of them is on the path.
     fn ways(&self, index: usize) -> Result<Option<(Vec<String>, usize)>, Problem> {
         let Some(&end) = self.said.get(index) else { return Ok(None) };
@@ -301,7 +301,8 @@ impl<'a> Branch<'a> {
     }
 }
 
-/// Returns the first entry that the model sees besides the summary of a compaction; `None` if it sees all.
+/// Returns the first entry that the model sees after the summary of a compaction; `None` if it sees
+/// all entries.
 fn begin(session: &Session, tree: &PageTree, path: &[u32]) -> Result<Option<u32>, Problem> {
     let is_compaction = |node: &&u32| {
         tree.outline.nodes().get(**node as usize).is_some_and(|node| node.kind == Kind::Compaction)
@@ -319,7 +320,7 @@ fn begin(session: &Session, tree: &PageTree, path: &[u32]) -> Result<Option<u32>
     }))
 }
 
-/// The rendered entries of a window, by their position in the branch.
+/// The rendered entries of a window, by their index in the branch.
 struct Views<'a> {
     branch: &'a Branch<'a>,
     reader: Reader,
@@ -333,7 +334,7 @@ impl<'a> Views<'a> {
         Views { branch, reader, renderer, made: std::collections::BTreeMap::new() }
     }
 
-    /// Renders the entries before `to`. Returns the first of them.
+    /// Renders entries before `to`, backwards. Returns the first of them.
     fn backwards(&mut self, to: usize, count: usize, bytes: usize) -> Result<usize, Problem> {
         let (mut at, mut size) = (to, 0);
         while at > 0 && to - at < count && size < bytes {
@@ -343,7 +344,7 @@ impl<'a> Views<'a> {
         Ok(at)
     }
 
-    /// Renders the entries from `from` on. Returns the end of them.
+    /// Renders entries from `from` on. Returns the end of them.
     fn forwards(&mut self, from: usize, count: usize, bytes: usize) -> Result<usize, Problem> {
         let (mut at, mut size) = (from, 0);
         while at < self.branch.said.len() && at - from < count && size < bytes {

@@ -1,4 +1,4 @@
-//! A fork of a session as a file, in the dialect of any agent.
+//! Downloads a fork of a session as a file, in the dialect of any agent.
 
 use crate::call::{Call, NDJSON, answer};
 use crate::handlers::export::redactor;

@@ -1,10 +1,12 @@
-//! Folded parts of entries. A window of a branch has only their summaries: most of a session's bytes are tool results
-//! that are hardly ever unfolded, and the browser would parse and keep them all.
+//! Leaves out folded parts of entries. A window of a branch has only their summaries: most of a
+//! session's bytes are tool results that are hardly ever unfolded, and the browser would have to
+//! parse and keep them all.
 
-/// Folded parts with fewer bytes of HTML stay in the window.
+/// The size of the HTML in bytes below which folded parts stay in the window.
 const KEPT: usize = 1024;
 
-/// Takes long folded parts out of the HTML of an entry. The page fetches the entry when the reader unfolds one.
+/// Removes long folded parts from the HTML of an entry. The page fetches the entry when the user
+/// unfolds one.
 ///
 /// Text is escaped in this HTML, so that every tag in it is one of the renderer's.
 pub(crate) fn leave_out(html: &str) -> String {
@@ -31,13 +33,13 @@ pub(crate) fn leave_out(html: &str) -> String {
 /// An element `details` and the HTML around it.
 struct Part<'a> {
     before: &'a str,
-    /// Its tag without the last bracket.
+    /// The tag without its last bracket.
     tag: &'a str,
     is_open: bool,
-    /// From its first child to the end of the summary.
+    /// The part from the first child to the end of the summary.
     summary: &'a str,
     body: &'a str,
-    /// From its end tag on.
+    /// The part from the end tag on.
     after: &'a str,
 }
 

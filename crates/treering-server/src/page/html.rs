@@ -1,4 +1,4 @@
-//! HTML under construction: markup of our own, and text that cannot become markup.
+//! Builds HTML from markup of the server and text, which is always escaped.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
@@ -9,7 +9,7 @@ use super::assets;
 use crate::call::{Call, answer};
 use treering::store::Scope;
 
-/// The policy of every page: its own files, and nothing from anywhere else.
+/// The content security policy of every page: only its own files are allowed.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
      connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -20,7 +20,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 pub(crate) struct Html(pub(crate) String);
 
 impl Html {
-    /// Appends markup of the server's own.
+    /// Appends markup of the server.
     pub(crate) fn raw(&mut self, markup: &str) -> &mut Self {
         self.0.push_str(markup);
         self
@@ -40,7 +40,7 @@ impl Html {
         self
     }
 
-    /// Appends an element that holds nothing but text.
+    /// Appends an element with only text in it.
     pub(crate) fn element(&mut self, tag: &str, class: &str, text: &str) -> &mut Self {
         let _ = write!(self.0, "<{tag}");
         if !class.is_empty() {
@@ -51,7 +51,7 @@ impl Html {
         self
     }
 
-    /// Appends a time, which the page's script shows in the reader's time zone.
+    /// Appends a time, which the page's script shows in the user's time zone.
     pub(crate) fn time(&mut self, class: &str, millis: i64, shown: &str) -> &mut Self {
         self.raw("<time").attr("class", class);
         self.attr("datetime", &treering::time::format(millis)).raw(">").text(shown);
@@ -59,7 +59,7 @@ impl Html {
     }
 }
 
-/// Returns the address of a page with those of the parameters that have a value.
+/// Returns the address of a page with the parameters that have a value.
 pub(crate) fn address(path: &str, params: &[(&str, &str)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     for (name, value) in params.iter().filter(|(_, value)| !value.is_empty()) {
@@ -77,7 +77,7 @@ pub(crate) enum Section {
     Sessions,
     Session,
     Usage,
-    /// A page before the login, or one that says what went wrong.
+    /// A page before the login, or an error page.
     Outside,
 }
 
@@ -86,7 +86,7 @@ pub(crate) enum Section {
 pub(crate) struct Frame<'a> {
     pub(crate) title: &'a str,
     pub(crate) section: Section,
-    /// The module that enhances the page; the empty text for none.
+    /// The module that enhances the page; empty for none.
     pub(crate) script: &'a str,
     pub(crate) theme: Option<&'static str>,
 }
@@ -131,7 +131,8 @@ impl<'a> Frame<'a> {
         }
         page.raw("</nav>");
         if self.script == "session.js" {
-            // The heading scrolls away; screen readers have it, and the title of the document.
+            // The heading scrolls out of view; screen readers have it, and the title of the
+            // document.
             page.raw("<span id=where aria-hidden=true>").text(self.title).raw("</span>");
         }
         page.raw("<span id=status role=status></span>");
@@ -143,17 +144,17 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Returns an answer with a page or a part of one.
+/// Returns a response with a page or a part of one.
 pub(crate) fn html_answer(status: StatusCode, page: Html) -> Response<Body> {
     let mut response = answer(status, "text/html; charset=utf-8", page.0.into());
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, POLICY);
-    // With `no-referrer`, forms would come from the origin `null`, which is refused.
+    // With `no-referrer`, forms would have the origin `null`, which is refused.
     let referrer = HeaderValue::from_static("same-origin");
     response.headers_mut().insert(header::REFERRER_POLICY, referrer);
     response
 }
 
-/// Returns the theme that the reader chose.
+/// Returns the theme that the user chose.
 pub(crate) fn theme(headers: &HeaderMap) -> Option<&'static str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|value| value.split(';')).map(str::trim);
@@ -164,7 +165,7 @@ pub(crate) fn theme(headers: &HeaderMap) -> Option<&'static str> {
     })
 }
 
-/// Returns whether the reader may change sessions.
+/// Returns whether the user may change sessions.
 pub(crate) fn can_write(call: &Call) -> bool {
     call.grant.as_ref().is_some_and(|grant| grant.scope >= Scope::Write)
 }

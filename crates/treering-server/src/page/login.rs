@@ -1,4 +1,4 @@
-//! The way in for browsers: a form for a token, and the way out.
+//! The login form for a token, and the logout.
 
 use super::html::{Frame, Html, Section, html_answer};
 use super::{Place, place};
@@ -28,7 +28,7 @@ pub(crate) fn form(call: &Call, next: &Place, refused: Option<&str>) -> Answered
     Ok(frame.answer(status, &page))
 }
 
-/// Takes a token. It becomes the cookie of the browser.
+/// Accepts a token, which becomes the cookie of the browser.
 pub(crate) async fn post(mut call: Call) -> Answered {
     let body = call.bytes().await?;
     let (mut token, mut next) = (String::new(), Place::default());

@@ -1,14 +1,16 @@
-//! The web page: the sessions of a space as lists, trees and conversations, for people with a browser.
+//! The web page: the sessions of a space as lists, trees and conversations in a browser.
 //!
-//! Its pages are operations like those of the API, with the same tokens, scopes and checks, but they are not
-//! part of the documented API and may change with every version. A page is complete when it arrives; small
-//! modules (`assets/`) then fetch further parts of it, follow events, and call the API. What it shows of an
-//! entry comes from `treering_export::viewer`, the layout of trees from `treering_display::tree`.
+//! Its pages are operations like those of the API, with the same tokens, scopes and checks, but
+//! they are not part of the documented API and may change with every version. A page is complete
+//! when it arrives; small modules (`assets/`) then fetch further parts of it, follow events, and
+//! call the API. Entries are rendered by `treering_export::viewer`, and trees are laid out by
+//! `treering_display::tree`.
 //!
-//! `html` builds pages, `assets` has the files, `login` lets browsers in, `sessions` is the list and the
-//! search, `trees` keeps the outlines of open trees, `rows` and `conversation` make windows of a tree and
-//! of a branch, `folds` leaves long folded parts out of the latter, `session` puts both on a page, `context` and
-//! `compare` are pages about a branch, `download` forks to a file, `usage` and `charts` are the page of costs.
+//! `html` builds pages, `assets` has the files, `login` has the login form, `sessions` is the list
+//! and the search, `trees` keeps the outlines of open trees, `rows` and `conversation` build
+//! windows of a tree and of a branch, `folds` leaves long folded parts out of the latter, `session`
+//! puts both on a page, `context` and `compare` are pages about a branch, `download` forks to a
+//! file, `usage` and `charts` are the page of costs.
 
 mod assets;
 mod charts;
@@ -131,7 +133,7 @@ pub(crate) static PAGES: LazyLock<Vec<Operation>> = LazyLock::new(|| {
     ]
 });
 
-/// A place of the page to go to after the login. It is on this server.
+/// A path on this server to go to after the login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place(String);
 
@@ -147,7 +149,7 @@ impl Place {
     }
 }
 
-/// Returns the place that a text names, or the first page for a text that names another server.
+/// Returns the path that a text names, or the first page if the text names another server.
 pub(crate) fn place(text: &str) -> Place {
     let is_here = text.starts_with('/')
         && !text.starts_with("//")
@@ -155,17 +157,17 @@ pub(crate) fn place(text: &str) -> Place {
     if is_here { Place(text.to_owned()) } else { Place::default() }
 }
 
-/// The reader of a page, for refusals.
+/// The recipient of a refusal.
 #[derive(Debug)]
 pub(crate) struct Reader {
     place: Place,
     theme: Option<&'static str>,
-    /// Whether a script asked, which cannot show a page.
+    /// Whether a script sent the request, which cannot show a page.
     is_script: bool,
 }
 
 impl Reader {
-    /// Returns the reader of a request, if a person waits for its answer.
+    /// Returns the recipient of a refusal, if the request comes from a browser page.
     pub(crate) fn of(operation: Option<&Operation>, parts: &Parts) -> Option<Self> {
         let accepts = parts.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
         let is_page = match operation {
@@ -180,7 +182,7 @@ impl Reader {
     }
 }
 
-/// Returns the answer to a refused request of a page: the way to the login, or a page that says why.
+/// Returns the response to a refused request of a page: a redirect to the login, or an error page.
 pub(crate) fn refusal(reader: &Reader, problem: Problem) -> Response<Body> {
     if reader.is_script {
         return problem.into_response();

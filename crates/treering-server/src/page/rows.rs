@@ -1,4 +1,4 @@
-//! Windows of a tree: the rows that are in sight, as HTML.
+//! Windows of a tree: the visible rows, as HTML.
 
 use super::html::Html;
 use super::trees::{PageTree, Selection};
@@ -13,27 +13,28 @@ use treering_display::preview_line::{PreviewKind, PreviewLine};
 use treering_display::tree::{Filter, Fold, TreeRows};
 use treering_export::viewer::EntryRenderer;
 
-/// Rows of a window.
+/// The number of rows of a window.
 pub(crate) const ROWS: usize = 100;
 
-/// Levels of indentation that are drawn; further ones are counted.
+/// The number of levels of indentation that are drawn; further ones are shown as a number.
 const LEVELS: usize = 6;
 
-/// Entries above a tool result that are searched for its call.
+/// The number of entries above a tool result in which its call is searched.
 const CALL_DISTANCE: usize = 64;
 
 /// A window of a tree.
 #[derive(Debug, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RowWindow {
-    /// The rows of the whole tree, as far as they are known.
+    /// The number of rows of the whole tree, as far as they are known.
     pub(crate) total: usize,
-    /// The entries of the whole tree.
+    /// The number of entries of the whole tree.
     entries: usize,
     pub(crate) from: usize,
-    /// The row of the entry that the window was asked for, or of the nearest visible one above it.
+    /// The row of the requested entry, or of the nearest visible one above it.
     pub(crate) around: Option<usize>,
-    /// Whether all answers were read: otherwise rows may go yet, and the window is to be asked for again.
+    /// Whether all answers were read. If not, rows may still disappear, and the window must be
+    /// requested again.
     pub(crate) complete: bool,
     leaf: Option<String>,
     /// The length of the log.
@@ -45,7 +46,7 @@ pub(crate) struct RowWindow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Start {
     Row(usize),
-    /// Around an entry; the leaf if it is `None`.
+    /// The rows around an entry; around the leaf if it is `None`.
     Around(Option<String>),
 }
 
@@ -69,7 +70,8 @@ pub(crate) async fn get(call: Call) -> Answered {
 }
 
 impl Call {
-    /// Makes a window of the tree of the path's session. Answers that are not known are read afterwards.
+    /// Builds a window of the tree of the path's session. Answers that are not known yet are read
+    /// afterwards.
     pub(crate) async fn rows(
         &self,
         selection: Selection,
@@ -114,8 +116,8 @@ fn window(
         let around = wanted.and_then(|node| rows.nearest(node));
         let from = match start {
             Start::Row(row) => (*row).min(rows.len()),
-            // Windows begin at multiples of their size, so that those of a client do not overlap. A larger
-            // one begins before the row.
+            // Windows begin at multiples of their size, so that those of a client do not overlap. A
+            // larger window begins before the row.
             Start::Around(_) => {
                 let at = around.unwrap_or_default();
                 (at - at % ROWS).saturating_sub(count.saturating_sub(ROWS))
@@ -123,7 +125,7 @@ fn window(
         };
         let to = (from + count).min(rows.len());
         let nodes = rows.all().get(from..to).unwrap_or_default().iter().map(|row| row.node);
-        // What a window shows must stay, so the answers in it are read now.
+        // The rows of a window must not disappear, so their answers are read now.
         if !tree.read(session, nodes)? {
             break (rows, from, around);
         }
@@ -260,7 +262,7 @@ fn is_plain(kind: PreviewKind) -> bool {
     )
 }
 
-/// Returns a time up to its minute.
+/// Returns a time to the minute.
 pub(crate) fn minute(millis: i64) -> String {
     let time = treering::time::format(millis);
     format!("{} UTC", time.get(..16).unwrap_or_default().replace('T', " "))

@@ -1,4 +1,4 @@
-//! The page of a session: its tree and a branch of it, side by side.
+//! The page of a session: its tree and one of its branches, side by side.
 
 use super::conversation::Anchor;
 use super::html::{Frame, Html, Section, address, can_write};
@@ -13,7 +13,7 @@ use treering_display::number::{count, size};
 use treering_display::text::visible;
 use treering_display::tree::Filter;
 
-/// The filters, as the page names them.
+/// The filters, with their names on the page.
 const FILTERS: [(Filter, &str); 5] = [
     (Filter::Default, "Default"),
     (Filter::NoTools, "No tools"),
@@ -30,7 +30,7 @@ struct About {
     cwd: String,
     facts: Vec<(String, &'static str)>,
     parent: Option<String>,
-    /// The reason for which it cannot be written to.
+    /// The reason why the session cannot be written.
     read_only: Option<String>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) async fn page(call: Call) -> Answered {
     let rows = call.rows(selection.clone(), start.clone(), 2 * ROWS, branch.tip.clone()).await;
     let (rows, refused_query) = match rows {
         Ok((rows, _)) => (rows, None),
-        // A query that cannot be read is said beside the tree.
+        // An invalid query is reported beside the tree.
         Err(problem) if problem.code == Code::InvalidRequest => {
             let all = Selection { query: String::new(), ..selection.clone() };
             (call.rows(all, start, 2 * ROWS, branch.tip.clone()).await?.0, Some(problem.detail))
@@ -130,7 +130,7 @@ pub(crate) async fn page(call: Call) -> Answered {
     Ok(frame.answer(StatusCode::OK, &page))
 }
 
-/// Appends the field for messages to the model, or what is missing for it.
+/// Appends the field for messages to the model, or the reason why there is none.
 fn composer(page: &mut Html, call: &Call, is_writable: bool) {
     page.raw("<section id=talk aria-label=\"Talk to the model\">");
     let model = call.node.chat.as_ref().map(|chat| chat.model.model());
@@ -155,7 +155,7 @@ fn composer(page: &mut Html, call: &Call, is_writable: bool) {
     page.raw("</section>\n");
 }
 
-/// Appends the bar of verbs. The page's script binds them to the chosen entry.
+/// Appends the action bar. The page's script applies the actions to the selected entry.
 fn actions(page: &mut Html, id: &str, entry: &str) {
     page.raw("<div id=actions role=toolbar aria-label=\"What can be done\"><button id=menu type=button aria-label=\"Show the tree\" aria-expanded=false aria-controls=side><span></span></button>");
     for (verb, name, title) in [

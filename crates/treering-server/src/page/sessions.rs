@@ -1,4 +1,4 @@
-//! The list of sessions: newest first, forks under their origin, and what a search finds in them.
+//! The list of sessions, newest first, with forks below their origin, and the results of searches.
 
 use super::html::{Frame, Html, Section, address, html_answer};
 use super::trees::parse;
@@ -18,20 +18,20 @@ use treering_display::number::{age, count, size, tokens};
 use treering_display::text::safe_line;
 use treering_search::Hit;
 
-/// Sessions of a page.
+/// The number of sessions on a page.
 const SESSIONS: usize = 60;
 
-/// Sessions with hits of a page.
+/// The number of sessions with hits on a page.
 const FOUND: usize = 25;
 
-/// A session whose last message is younger than this is being written.
+/// The age of the last message in milliseconds below which a session counts as live.
 const LIVE: i64 = 20_000;
 
 /// The days of the filter, and their names.
 const DAYS: [(&str, &str); 4] =
     [("", "Any time"), ("1", "Today"), ("7", "7 days"), ("30", "30 days")];
 
-/// The choices of a reader.
+/// The choices of the user.
 #[derive(Debug, Default)]
 struct Choices {
     query: String,
@@ -138,7 +138,7 @@ impl Choices {
     }
 }
 
-/// Puts forks under their origin. A thread has the place of its newest session.
+/// Groups forks below their origin. A thread has the position of its newest session.
 fn threads(sessions: Vec<SessionInfo>) -> Vec<(SessionInfo, usize)> {
     let mut places: HashMap<String, usize> = HashMap::new();
     for (at, info) in sessions.iter().enumerate() {
@@ -156,8 +156,8 @@ fn threads(sessions: Vec<SessionInfo>) -> Vec<(SessionInfo, usize)> {
             parent.copied().filter(|parent| *parent != at)
         })
         .collect();
-    // The origin of each session. Headers may name each other in a ring: a walk ends after as many steps as
-    // there are sessions.
+    // Finds the origin of each session. Headers may name each other in a ring: a walk ends after as
+    // many steps as there are sessions.
     let origin = |mut at: usize| {
         for _ in 0..sessions.len() {
             match parents.get(at).copied().flatten() {
@@ -193,7 +193,7 @@ fn threads(sessions: Vec<SessionInfo>) -> Vec<(SessionInfo, usize)> {
     listed
 }
 
-/// Returns the rows alone, for the page's script.
+/// Returns only the rows, for the page's script.
 pub(crate) async fn rows(call: Call) -> Answered {
     let (choices, now) = (Choices::of(&call), unix_millis());
     let list = choices.read(&call, now).await?;

@@ -1,8 +1,10 @@
-//! The trees of sessions that are looked at: their outlines, and which of their answers say nothing.
+//! A cache of the trees of viewed sessions: their outlines, and which of their answers have no
+//! text.
 //!
-//! An outline is made once for a state of a session and used for many windows. Whether an answer has text is
-//! known only when it was read. Until then it counts as one that has, a window reads the answers in it, and
-//! the others are read in the background, so that the first window of a large session does not wait.
+//! An outline is built once for a state of a session and used for many windows. Whether an answer
+//! has text is known only after it was read. Until then it counts as one with text; a window reads
+//! its own answers, and the others are read in the background, so that the first window of a large
+//! session does not wait.
 
 use crate::problem::Problem;
 use std::collections::{HashMap, HashSet};
@@ -15,22 +17,23 @@ use treering_display::preview_line::PreviewLine;
 use treering_display::tree::{Filter, FilterTraits, Outline, TreeRows};
 use treering_search::{Case, Options, Query};
 
-/// Trees that are kept.
+/// The maximum number of trees in the cache.
 const MAX_TREES: usize = 12;
 
-/// Layouts of a tree that are kept.
+/// The maximum number of layouts of a tree in the cache.
 const MAX_LAYOUTS: usize = 4;
 
-/// Answers that are read one by one; more are read in one pass over the log.
+/// The number of answers up to which they are read one by one; more are read in one pass over the
+/// log.
 const FEW: usize = 512;
 
-/// Logs up to this length are read before the first window is made.
+/// The length of a log up to which it is read before the first window is built.
 const SMALL: u64 = 24 << 20;
 
-/// Hits of a search in a tree.
+/// The maximum number of hits of a search in a tree.
 const MAX_HITS: usize = 50_000;
 
-/// The trees of a node, the latest used first.
+/// The trees of a node, the most recently used first.
 #[derive(Debug, Default)]
 pub(crate) struct PageTrees(Mutex<Vec<Slot>>);
 
@@ -49,9 +52,9 @@ pub(crate) struct PageTree {
     leaf: Option<EntryId>,
     /// The child that continues each entry.
     next: Vec<u32>,
-    /// Whether an entry, or one below it, is part of the conversation.
+    /// Whether each entry, or one below it, is part of the conversation.
     leads: Vec<bool>,
-    /// The entries by the hashes of their ids, made when one is looked up.
+    /// The entries by the hashes of their ids, built on first use.
     by_id: OnceLock<HashMap<u64, u32>>,
     answers: Arc<Answers>,
     layouts: Mutex<Vec<(LayoutKey, Arc<TreeRows>)>>,
@@ -65,7 +68,7 @@ struct Found {
     nodes: Arc<HashSet<u32>>,
 }
 
-/// Whether the answers of a session have no text, as far as is known, by the hashes of their ids.
+/// Which answers of a session have no text, as far as known, by the hashes of their ids.
 #[derive(Debug, Default)]
 struct Answers {
     silent: Mutex<HashMap<u64, bool>>,
@@ -73,14 +76,14 @@ struct Answers {
     is_scanned: AtomicBool,
 }
 
-/// The choices that lead to a layout, and the number of answers that were known.
+/// The choices that determine a layout, and the number of answers that were known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct LayoutKey {
     selection: Selection,
     known: usize,
 }
 
-/// The rows of a tree that a reader wants to see.
+/// The rows of a tree that a user selects.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Selection {
     pub(crate) filter: Filter,
@@ -94,7 +97,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl PageTrees {
-    /// Returns the tree of a session that was caught up.
+    /// Returns the tree of a session that is up to date.
     pub(crate) fn tree(&self, space: &str, id: &SessionId, session: &Session) -> Arc<PageTree> {
         let (length, leaf) = (session.log_length(), session.leaf());
         let mut slots = lock(&self.0);
@@ -119,7 +122,7 @@ impl PageTrees {
     }
 }
 
-/// The index that stands for "no node".
+/// The index that means "no node".
 pub(crate) const NONE: u32 = u32::MAX;
 
 impl PageTree {
@@ -226,7 +229,7 @@ impl PageTree {
         Ok(rows)
     }
 
-    /// Returns the entries that a query finds, or whose label has its text.
+    /// Returns the entries that match a query, or whose label contains its text.
     fn find(&self, session: &Session, query: &str) -> Result<Arc<HashSet<u32>>, Problem> {
         if let Some(found) = &*lock(&self.found)
             && found.query == query
@@ -255,7 +258,7 @@ impl PageTree {
         self.answers.hasher.hash_one(self.outline.id(node))
     }
 
-    /// Returns those of the entries that are answers which were not read yet.
+    /// Returns the entries among these that are answers which were not read yet.
     fn unknown(&self, nodes: impl Iterator<Item = u32>) -> Vec<u32> {
         let silent = lock(&self.answers.silent);
         let is_answer = |node: &u32| {
@@ -265,7 +268,7 @@ impl PageTree {
         nodes.filter(is_answer).filter(|node| !silent.contains_key(&self.hash(*node))).collect()
     }
 
-    /// Reads the answers among some entries. Returns whether one of them turned out to be silent.
+    /// Reads the answers among some entries. Returns whether one of them has no text.
     pub(crate) fn read(
         &self,
         session: &Session,
@@ -286,7 +289,7 @@ impl PageTree {
         Ok(any)
     }
 
-    /// Reads the answers that are not known, if that is quick. Returns whether all are known then.
+    /// Reads the unknown answers, if that is quick. Returns whether all are known afterwards.
     pub(crate) fn read_quickly(&self, session: &Session) -> Result<bool, Problem> {
         let count = u32::try_from(self.outline.len()).unwrap_or(NONE);
         let unknown = self.unknown(0..count);
@@ -304,7 +307,7 @@ impl PageTree {
         Ok(true)
     }
 
-    /// Claims the job to read all answers; `false` if it is done by another thread.
+    /// Claims the job to read all answers; `false` if another thread does it.
     pub(crate) fn begin_scan(&self) -> bool {
         !self.answers.is_scanned.swap(true, Ordering::Relaxed)
     }
@@ -324,7 +327,8 @@ impl PageTree {
             }
         }
         keep(&mut batch);
-        // What the pass did not meet, such as entries of files that joined meanwhile, is not waited for.
+        // Answers that the pass did not find, such as entries of files that were joined meanwhile,
+        // are not waited for.
         let count = u32::try_from(self.outline.len()).unwrap_or(NONE);
         let mut silent = lock(&self.answers.silent);
         for node in 0..count {
@@ -337,13 +341,14 @@ impl PageTree {
     }
 }
 
-/// Parses a query of a reader.
+/// Parses a query of a user.
 pub(crate) fn parse(query: &str) -> Result<Query, Problem> {
     Query::parse(query, Case::Ignored)
         .map_err(|error| Problem::invalid(format!("the query, at {}: {}", error.at, error.message)))
 }
 
-/// Returns whether an entry of this type is part of a conversation, as exported pages decide it.
+/// Returns whether entries of this type are part of a conversation, with the rule of exported
+/// pages.
 pub(crate) fn is_said(kind: Kind) -> bool {
     !matches!(
         kind,

@@ -18,13 +18,14 @@ use treering_display::line::excerpt;
 use treering_display::number::{cost, count, tokens};
 use treering_usage::{GroupBy, Prices, Report, UsageEvents, UsageSession, Zone, csv_field};
 
-/// The time after which no further session is read for an answer; the rest is read for the next one.
+/// The time after which no further session is read for a response; the rest is read for the next
+/// one.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// Rows of a chart of anything but days.
+/// The maximum number of rows of a chart, except for days.
 const BARS: usize = 25;
 
-/// The ways to group.
+/// The ways to group usage.
 const GROUPS: [(&str, &str, GroupBy); 5] = [
     ("day", "Day", GroupBy::Day),
     ("project", "Project", GroupBy::Project),
@@ -33,11 +34,12 @@ const GROUPS: [(&str, &str, GroupBy); 5] = [
     ("session", "Session", GroupBy::Session),
 ];
 
-/// The spans of time, in days.
+/// The periods of time, in days.
 const SPANS: [(&str, &str); 4] =
     [("7", "7 days"), ("30", "30 days"), ("90", "90 days"), ("", "All time")];
 
-/// The usage events of sessions, by their space and id, for as long as their logs have the same length.
+/// A cache of the usage events of sessions, by space and id, valid while the log has the same
+/// length.
 #[derive(Debug)]
 pub(crate) struct KnownUsage {
     seed: EventSeed,
@@ -56,14 +58,14 @@ impl Default for KnownUsage {
     }
 }
 
-/// The sessions that were counted, and how many were not.
+/// The sessions that were counted, and the number of those that were not.
 struct Counted {
     sessions: Vec<(SessionInfo, Arc<SessionEvents>)>,
     missing: usize,
 }
 
 impl KnownUsage {
-    /// Returns the events of all sessions, reading those that are not known for a while.
+    /// Returns the events of all sessions, and reads unknown ones for a limited time.
     pub(crate) fn read_all(
         &self,
         space: &str,
@@ -73,7 +75,7 @@ impl KnownUsage {
         Ok(treering_mcp::UsageRead { seed: self.seed, sessions, missing })
     }
 
-    /// Returns the events of all sessions since a time, reading those that are not known for a while.
+    /// Returns the events of all sessions since a time, and reads unknown ones for a limited time.
     fn read(&self, space: &str, store: &Arc<dyn Store>, since: i64) -> Result<Counted, Problem> {
         let start = Instant::now();
         let mut query = ListQuery::new().limit(1000).since(since);
@@ -108,7 +110,7 @@ impl KnownUsage {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads a session; `None` if it is gone meanwhile, or cannot be read.
+    /// Reads a session; `None` if it was removed meanwhile, or cannot be read.
     fn open(
         &self,
         store: &Arc<dyn Store>,
@@ -122,7 +124,7 @@ impl KnownUsage {
     }
 }
 
-/// The choices of a reader.
+/// The choices of the user.
 #[derive(Debug, Clone)]
 struct Choices {
     by: &'static str,
@@ -169,7 +171,7 @@ impl Choices {
     }
 }
 
-/// A row of the page, free of the events that it was made of.
+/// A row of the page, which does not borrow the events.
 struct Shown {
     name: String,
     link: Option<String>,
@@ -217,7 +219,7 @@ fn rows(
     (now, zone): (i64, &Zone),
 ) -> Vec<Shown> {
     let mut rows: Vec<Shown> = Vec::new();
-    // Days without usage are part of the picture.
+    // Days without usage must be visible.
     if let (GroupBy::Day, Some(days)) = (choices.group, choices.days) {
         let known: HashMap<&str, usize> =
             report.rows.iter().enumerate().map(|(at, row)| (row.name.as_str(), at)).collect();

@@ -1,4 +1,4 @@
-//! The objects of the API, by what they are about. Here: names, problems, and the parts that all use.
+//! The objects of the API, by topic. This module has names, problems, and shared parts.
 
 mod branch;
 mod entry;

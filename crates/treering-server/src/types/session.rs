@@ -112,7 +112,7 @@ impl Session {
 }
 
 impl SessionDetail {
-    /// Describes an open session that was caught up.
+    /// Describes an open session that is up to date.
     pub(crate) fn of(session: &OpenSession) -> treering::Result<Self> {
         let leaf = session.leaf().map(|leaf| leaf.to_string());
         let length = session.log_length();
@@ -121,7 +121,7 @@ impl SessionDetail {
         Ok(SessionDetail { session: Session::new(info), leaf, length })
     }
 
-    /// Names the session as the store does, which is not always how its log does.
+    /// Sets the id of the session to that in the store, which may differ from that in its log.
     pub(crate) fn with_id(mut self, id: &treering::SessionId) -> Self {
         self.session.id = id.to_string();
         self
