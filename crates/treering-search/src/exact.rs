@@ -1,8 +1,9 @@
 //! Matches the texts of an entry against a query.
 //!
-//! The pieces come from the library's views, so that every agent's entries are searched alike: texts,
-//! thinking, the values of a call's arguments, results, commands and their output, summaries, labels,
-//! names, and what extensions stored. Not the names of tools (that is what `tool:` is for), nor images.
+//! The texts come from the library's views, so that the entries of all agents are searched in the
+//! same way: texts, thinking, the values of a call's arguments, results, commands and their output,
+//! summaries, labels, names, and data of extensions. Names of tools are not included (`tool:` finds
+//! them), nor are images.
 
 use crate::filter::Filters;
 use crate::query::Query;
@@ -11,13 +12,13 @@ use std::collections::HashMap;
 use treering::entry::{Block, Body, MessageView, strings};
 use treering::{Entry, Role};
 
-/// The part of an entry that a text is.
+/// The part of an entry that a text belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Part {
     /// The text of a message.
     Text,
-    /// Thinking.
+    /// The thinking of a model.
     Thinking,
     /// An argument of a tool call.
     Call,
@@ -35,12 +36,12 @@ pub enum Part {
     Name,
     /// The data of an extension or of an unknown kind of entry.
     Data,
-    /// A string of an entry that is damaged.
+    /// A string of a damaged entry.
     Damaged,
 }
 
 impl Part {
-    /// Returns its name in reports.
+    /// Returns the name of the part in reports.
     pub fn name(self) -> &'static str {
         match self {
             Part::Text => "text",
@@ -57,7 +58,7 @@ impl Part {
         }
     }
 
-    /// Returns how much a hit in it says about the session.
+    /// Returns how much a hit in this part counts for the relevance of the session.
     pub(crate) fn weight(self) -> u64 {
         match self {
             Part::Name | Part::Label => 20,
@@ -76,7 +77,7 @@ pub(crate) struct Piece<'a> {
     pub text: Cow<'a, str>,
 }
 
-/// The names of the tools that were called, by the ids of the calls: results need not name them.
+/// The names of the called tools, by the ids of the calls, because results need not name them.
 #[derive(Debug, Default)]
 pub(crate) struct Calls(HashMap<String, String>);
 
@@ -132,13 +133,13 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Every string in some JSON.
+    /// Adds every string in some JSON.
     fn all(&mut self, part: Part, json: &'a [u8], tool: Option<&Cow<'a, str>>) {
         let texts = strings(json).filter(|text| !text.is_empty());
         self.out.extend(texts.map(|text| Piece { part, tool: tool.cloned(), text }));
     }
 
-    /// Everything but what says where the entry belongs.
+    /// Adds every string of an entry except its id, parent and time.
     fn unknown(&mut self, part: Part, entry: &'a Entry) {
         let is_place = |text: &str| {
             *entry.id() == text
@@ -187,8 +188,8 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Returns the piece to show of an entry: the one that holds most of what is searched for. `None`
-/// if the entry does not hold all of it.
+/// Returns the text to show of an entry: the one that matches most of the query. Returns `None` if
+/// the entry does not match the whole query.
 pub(crate) fn best<'p, 'a>(query: &Query, pieces: &'p [Piece<'a>]) -> Option<&'p Piece<'a>> {
     let fits = |piece: &&Piece<'_>| fits_tool(&query.filters, piece);
     let is_excluded = |piece: &Piece<'_>| query.excluded.iter().any(|term| term.is_in(&piece.text));

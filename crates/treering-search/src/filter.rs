@@ -1,7 +1,6 @@
-//! The conditions of a query that are not about text: who speaks, with which tool, in whose session,
-//! where, and since when.
+//! The conditions of a query that are not about text: role, tool, agent, project, and time.
 //!
-//! Of several roles, tools, agents or models one must fit; of everything else, all.
+//! Of several roles, tools, agents or models one must match; all other conditions must match.
 
 use crate::term::{BadPattern, Term};
 use crate::touched::Wanted;
@@ -27,7 +26,7 @@ impl Filters {
         !self.choose_entries() && !self.choose_sessions()
     }
 
-    /// Returns whether an entry has to fulfil something.
+    /// Returns whether there are conditions on entries.
     pub(crate) fn choose_entries(&self) -> bool {
         !self.roles.is_empty() || !self.tools.is_empty()
     }
@@ -55,18 +54,19 @@ impl Filters {
         self.agents.is_empty() || self.agents.contains(&agent)
     }
 
-    /// Returns whether the time of a session's last message fits, all in Unix milliseconds.
+    /// Returns whether the time of a session's last message matches. All times are in Unix
+    /// milliseconds.
     pub(crate) fn fits_time(&self, modified: i64, now: i64) -> bool {
         self.since(now).is_none_or(|since| modified >= since)
             && self.before.iter().all(|before| modified < before.at(now))
     }
 
-    /// Returns whether only the time of the last message tells whether a session fits.
+    /// Returns whether the time of the last message is needed to decide whether a session matches.
     pub(crate) fn asks_for_time(&self) -> bool {
         !self.since.is_empty() || !self.before.is_empty()
     }
 
-    /// Returns the time that a session must have been touched after, in Unix milliseconds.
+    /// Returns the time after which a session must have been modified, in Unix milliseconds.
     pub(crate) fn since(&self, now: i64) -> Option<i64> {
         self.since.iter().map(|since| since.at(now)).max()
     }
@@ -102,7 +102,7 @@ impl Filters {
     }
 }
 
-/// The role or type of an entry, in the words of a query.
+/// The role or type of an entry, with the names of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Speaker {
     User,
@@ -173,7 +173,7 @@ pub(crate) fn role_of(name: &str) -> Result<Speaker, String> {
     })
 }
 
-/// The whole name of a tool, in any case; `*` stands for anything.
+/// The complete name of a tool, ignoring case; `*` matches anything.
 #[derive(Debug, Clone)]
 pub(crate) struct ToolName(Regex);
 
@@ -186,11 +186,11 @@ impl ToolName {
     }
 }
 
-/// Returns the agent that people mean by a name or an alias, in any case: `claude` is Claude Code.
+/// Returns the agent with a name or an alias, ignoring case: `claude` is Claude Code.
 ///
 /// # Errors
 ///
-/// Returns a message for people if no agent has that name.
+/// Returns a message for users if no agent has that name.
 pub fn agent(name: &str) -> Result<Dialect, String> {
     let name = name.to_lowercase();
     let is_alias = |dialect: &Dialect| dialect.aliases().contains(&name.as_str());
@@ -200,14 +200,15 @@ pub fn agent(name: &str) -> Result<Dialect, String> {
     }
 }
 
-/// A point in time, as people write it: a date, or an age.
+/// A point in time, as users write it: a date, or an age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Since {
     /// A time, in Unix milliseconds.
     At(i64),
     /// An age, in milliseconds.
     Ago(i64),
-    /// The beginning of a day, this many days before today. Days begin at midnight UTC, as dates do.
+    /// The beginning of a day, this many days before today. Days begin at midnight UTC, as dates
+    /// do.
     DaysBack(i64),
 }
 
@@ -215,11 +216,11 @@ const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
 
 impl Since {
-    /// Reads `12h`, `7d`, `2w`, `3mo`, `1y`, `today`, `yesterday` or a date such as `2026-01-31`.
+    /// Parses `12h`, `7d`, `2w`, `3mo`, `1y`, `today`, `yesterday` or a date such as `2026-01-31`.
     ///
     /// # Errors
     ///
-    /// Returns a message for people if the text is neither.
+    /// Returns a message for users if the text is none of these.
     pub fn parse(text: &str) -> Result<Self, String> {
         let since = match text {
             "today" => Some(Since::DaysBack(0)),
@@ -231,7 +232,7 @@ impl Since {
         })
     }
 
-    /// Returns the point in time in Unix milliseconds, seen from `now`.
+    /// Returns the point in time in Unix milliseconds, relative to `now`.
     pub fn at(self, now: i64) -> i64 {
         match self {
             Since::At(time) => time,

@@ -1,10 +1,11 @@
-//! The fast path: fragments that the raw bytes of a file must hold for a text to be in it.
+//! The fast path: fragments that the raw bytes of a file must contain if a text is in it.
 //!
-//! JSON spells a text in many ways. A character stands as it is, or as `\uXXXX`, or (a few of them)
-//! behind a backslash; and where a string holds JSON, as Codex's arguments do, all of that again. A
-//! *fragment* is a run of characters that only have the first two ways. If a text holds it, then its
-//! bytes hold the fragment as it is, or at least one of its characters as `\uXXXX`. Both are quick to
-//! look for, and neither misses anything; what is found by them is then looked at exactly.
+//! JSON can spell a text in many ways: a character is written as itself, as `\uXXXX`, or (a few of
+//! them) after a backslash; and if a string contains JSON, as Codex's arguments do, all of that
+//! again. A *fragment* is a sequence of characters that can only be spelled in the first two ways.
+//! If a text contains the fragment, then its bytes contain the fragment itself, or at least one of
+//! its characters as `\uXXXX`. Both are fast to search for, and no match is missed; the files that
+//! are found are then searched exactly.
 
 use crate::term::Case;
 use memchr::memmem;
@@ -12,22 +13,22 @@ use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use std::sync::Arc;
 
-/// Longer fragments do not make files fewer.
+/// The maximum length of a fragment: longer ones exclude hardly more files.
 const MAX_CHARS: usize = 32;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Fragment {
     plain: Regex,
-    /// The UTF-16 units that spell one of its characters, a bit each.
+    /// A bitmap of the UTF-16 units that spell one of its characters.
     units: Arc<[u64; 1024]>,
-    /// The number of its bytes that can lie before a boundary.
+    /// The number of its bytes that can be before a boundary.
     overlap: usize,
     len: usize,
 }
 
 impl Fragment {
-    /// Returns the longest fragment of a text; blanks in it may be any others. `None` if it has
-    /// none.
+    /// Returns the longest fragment of a text, in which white space matches any white space.
+    /// Returns `None` if it has none.
     pub(crate) fn best(text: &str, case: Case) -> Option<Self> {
         let longest = text
             .split(|c: char| c.is_whitespace() || is_special(c))
@@ -60,13 +61,13 @@ impl Fragment {
         Some(Fragment { plain, units: Arc::from(units), overlap, len: text.len() })
     }
 
-    /// Returns how selective it is: the more the better.
+    /// Returns the length, which is a measure of how selective the fragment is.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns the number of bytes of one piece that must be seen again with the next, so that
-    /// nothing is missed.
+    /// Returns the number of bytes of one piece that must be searched again with the next, so that
+    /// no match is missed.
     pub(crate) fn overlap(&self) -> usize {
         self.overlap
     }
@@ -75,12 +76,14 @@ impl Fragment {
         self.plain.is_match(bytes) || self.find_escaped(bytes, 0).is_some()
     }
 
-    /// Returns where bytes, from `from` on, may hold it first, as it is.
+    /// Returns the first position from `from` on at which the bytes may contain the fragment
+    /// itself.
     pub(crate) fn find_plain(&self, bytes: &[u8], from: usize) -> Option<usize> {
         (from <= bytes.len()).then(|| self.plain.find_at(bytes, from))?.map(|found| found.start())
     }
 
-    /// Returns where bytes, from `from` on, first spell one of its characters as `\uXXXX`.
+    /// Returns the first position from `from` on at which the bytes spell one of its characters as
+    /// `\uXXXX`.
     pub(crate) fn find_escaped(&self, bytes: &[u8], from: usize) -> Option<usize> {
         let rest = bytes.get(from..)?;
         memmem::find_iter(rest, br"\u")
@@ -100,8 +103,8 @@ fn unit(hex: &[u8]) -> Option<u16> {
     Some(unit)
 }
 
-/// Characters that JSON may spell in a way of their own, and the one that stands for what could not be
-/// read.
+/// Returns whether JSON may spell a character in another way, or the character replaces invalid
+/// text.
 fn is_special(character: char) -> bool {
     matches!(character, '"' | '\\' | '/' | '\u{FFFD}') || character.is_control()
 }

@@ -1,11 +1,10 @@
-//! Search over agents' sessions: every branch, also what was abandoned or compacted away.
+//! Search over the sessions of all agents, including abandoned and compacted entries.
 //!
-//! [`Query`] is what to search for, [`search`] takes files and hands out what is found in them. Two
-//! steps: the raw bytes of a file tell quickly, and without ever missing anything, whether it can hold
-//! what is searched for (`fragment`, `scan`); what can is opened with the library and looked at
-//! exactly (`exact`), so that all agents' sessions are searched alike. An entry is found if it holds
-//! everything: a query never adds up over several. Where an entry stands ([`BranchState`]) is asked only
-//! of sessions in which something was found.
+//! [`search`] searches files for a [`Query`] in two steps. The raw bytes of a file show quickly,
+//! and without missing a match, whether it can match (`fragment`, `scan`). Files that can are
+//! opened with the library and searched exactly (`exact`), so that the sessions of all agents are
+//! searched in the same way. An entry matches if it matches the whole query by itself. The branch
+//! state of an entry ([`BranchState`]) is computed only for sessions with hits.
 
 mod exact;
 mod filter;

@@ -1,14 +1,15 @@
-//! A query over a list: sessions by what a list says about them, none of them opened.
+//! Matches a query against the sessions of a list, without opening them.
 //!
-//! All words must occur in a session's name, first message, project, agent, id or path, together. Where
-//! they occur says how well the session fits: its name says more than its first message, and that more
-//! than its directory. A title that holds a word nearly fits as well, worst of all.
+//! All words must occur in a session's name, first message, project, agent, id or path, together.
+//! The part in which they occur decides the rank: a match in the name counts more than one in the
+//! first message, and that more than one in the directory. A title that contains a word
+//! approximately matches as well, with the lowest rank.
 
 use crate::query::Query;
 use crate::term::Term;
 use treering::catalog::SessionInfo;
 
-/// The rank of a session for a query. The greater, the better.
+/// The rank of a session for a query. Greater ranks are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Rank {
     name: u32,
@@ -61,8 +62,8 @@ impl Query {
         Some(rank)
     }
 
-    /// Returns the first condition that only a look into the session can tell, if the query has
-    /// one.
+    /// Returns the first condition that can only be checked by opening the session, if the query
+    /// has one.
     pub fn needs_entries(&self) -> Option<&'static str> {
         let filters = &self.filters;
         let conditions = [
@@ -76,7 +77,8 @@ impl Query {
     }
 }
 
-/// 2 where a word begins so, 1 where it is inside of one, 0 where it is not.
+/// Returns 2 if a word in the text begins with the term, 1 if the term is inside a word, and 0 if
+/// it does not occur.
 fn grade(term: &Term, text: &str) -> u32 {
     let Some(found) = term.find_at(text, 0) else { return 0 };
     let before = text.get(..found.start).and_then(|before| before.chars().next_back());

@@ -1,16 +1,17 @@
 //! The query language.
 //!
-//! Words, `"phrases"` and `re:patterns` must all occur in one entry, in any order; of those with `OR` between
-//! them, one must. Entries that hold a word with `-` before it are left out. A word is found inside
-//! longer words; blanks in a phrase stand for any white space. Case does not matter unless asked for.
-//! `role:` and `tool:` choose entries; `agent:`, `project:`, `model:`, `since:`, `before:`, `label:` and `file:`
-//! choose sessions. What has blanks in it is quoted, also after a colon; in quotes `\"` is a quote. A word
-//! before a colon that is no filter is an error, unless it is quoted or goes on as an address does.
+//! Words, `"phrases"` and `re:patterns` must all occur in one entry, in any order; of those with
+//! `OR` between them, one must. Entries that contain a word with `-` before it are excluded. A word
+//! also matches inside longer words; spaces in a phrase match any white space. Case is ignored by
+//! default. `role:` and `tool:` select entries; `agent:`, `project:`, `model:`, `since:`,
+//! `before:`, `label:` and `file:` select sessions. Texts with spaces are quoted, also after a
+//! colon; in quotes `\"` is a quote. An unknown word before a colon is an error, unless it is
+//! quoted or the beginning of an address.
 
 use crate::filter::{Filters, Since, ToolName, agent, role_of};
 use crate::term::{BadPattern, Case, Term};
 
-/// A query.
+/// A parsed query.
 ///
 /// ```
 /// use treering_search::{Case, Query};
@@ -28,17 +29,17 @@ pub struct Query {
     pub(crate) filters: Filters,
 }
 
-/// The reason why a query makes no sense, and where.
+/// The error of a query that cannot be parsed, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} (at character {})", at + 1)]
 pub struct QueryError {
     /// The number of characters before the error.
     pub at: usize,
-    /// The error.
+    /// The error message.
     pub message: String,
 }
 
-/// The words that mean something before a colon.
+/// The filters, which are written before a colon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Key {
     Pattern,
@@ -67,7 +68,7 @@ const KEYS: [(&str, Key); 10] = [
 ];
 
 impl Query {
-    /// Reads a query.
+    /// Parses a query.
     pub fn parse(text: &str, case: Case) -> Result<Query, QueryError> {
         let mut query =
             Query { terms: Vec::new(), excluded: Vec::new(), filters: Filters::default() };
@@ -76,9 +77,9 @@ impl Query {
             at: text.get(..at).map_or(0, |before| before.chars().count()),
             message,
         };
-        // The position of an `OR` whose right side is still to come.
+        // The position of an `OR` whose right side was not read yet.
         let mut or = None;
-        // Whether the part before is one that `OR` can join.
+        // Whether the previous part can be joined by `OR`.
         let mut is_joinable = false;
         while let Some(token) = tokens.next()? {
             let start = token.start;
@@ -115,13 +116,13 @@ impl Query {
         Ok(query)
     }
 
-    /// Returns whether entries must hold some text to be found.
+    /// Returns whether the query has conditions on the text of entries.
     pub fn needs_text(&self) -> bool {
         !self.terms.is_empty()
     }
 
-    /// Takes in one part; with `or` it is an alternative to the part before. An error says how far inside of
-    /// it, in bytes.
+    /// Adds one part of a query; with `or` it is an alternative to the previous part. An error has
+    /// its position inside the part, in bytes.
     fn take(&mut self, token: Token, case: Case, or: bool) -> Result<(), (usize, String)> {
         let Token { key, value, value_at, is_excluded, .. } = token;
         let filters = &mut self.filters;
@@ -167,13 +168,13 @@ impl Query {
 struct Token {
     key: Option<Key>,
     value: String,
-    /// Whether it is the word `OR`.
+    /// Whether the part is the word `OR`.
     is_or: bool,
-    /// Whether it has a `-` before it.
+    /// Whether the part has a `-` before it.
     is_excluded: bool,
-    /// The position where it begins in the query, in bytes.
+    /// The position of the part in the query, in bytes.
     start: usize,
-    /// The position where the value begins in it.
+    /// The position of the value in the part, in bytes.
     value_at: usize,
 }
 
@@ -229,16 +230,16 @@ impl Tokens<'_> {
     }
 }
 
-/// Returns whether a part begins with a `-` that leaves out what follows: not alone, and not doubled as in
-/// the options of commands.
+/// Returns whether a part begins with a `-` that excludes the rest: not alone, and not doubled as
+/// in the options of commands.
 fn is_excluded(part: &str) -> bool {
     part.strip_prefix('-')
         .is_some_and(|rest| !rest.starts_with(|c: char| c == '-' || c.is_whitespace()))
         && part.len() > 1
 }
 
-/// Returns the name of something that looks like a filter: letters, a colon and a value. Addresses
-/// (`https://…`), paths of code (`std::fs`) and words that end in a colon are none.
+/// Returns the name of an unknown filter: letters, a colon and a value. Addresses (`https://…`),
+/// paths of code (`std::fs`) and words that end in a colon are not filters.
 fn unknown_filter(part: &str) -> Option<&str> {
     let word = part.split(char::is_whitespace).next()?;
     let (name, value) = word.split_once(':')?;
@@ -247,7 +248,7 @@ fn unknown_filter(part: &str) -> Option<&str> {
     (is_name && !is_text).then_some(name)
 }
 
-/// Returns the message about a filter that does not exist.
+/// Returns the error message about an unknown filter.
 fn no_filter(name: &str) -> String {
     let names = KEYS.map(|(name, _)| name).join(" ");
     let near = KEYS
@@ -264,7 +265,7 @@ fn no_filter(name: &str) -> String {
     format!("no filter is called {name}:; {hint} To search for the text, put it in quotes")
 }
 
-/// Returns the number of letters that are added, left out or changed between two short words.
+/// Returns the number of letters that are added, removed or changed between two short words.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {
@@ -286,8 +287,8 @@ fn distance(a: &str, b: &str) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
-/// Returns the text up to the closing quote, and how many bytes that took. In a pattern only a
-/// quote is escaped: its other backslashes are its own.
+/// Returns the text up to the closing quote, and the number of bytes it takes. In a pattern, only
+/// quotes are unescaped; other backslashes belong to the pattern.
 fn unquote(inside: &str, key: Option<Key>) -> Option<(String, usize)> {
     let mut value = String::new();
     let mut characters = inside.char_indices();

@@ -1,7 +1,8 @@
-//! Whether a file can hold what is searched for, from its raw bytes.
+//! Decides from the raw bytes of a file whether it can match a query.
 //!
-//! Files are read in aligned chunks that stay in the cache, each with the end of the one before it, and
-//! no line is ever held. Most files are done with after this. A large file is shared among the cores.
+//! Files are read in aligned chunks that stay in the cache, each with the end of the previous one,
+//! and no line is kept. Most files need nothing more than this. A large file is divided among the
+//! cores.
 
 use crate::fragment::Fragment;
 use crate::query::Query;
@@ -15,12 +16,12 @@ use treering::internal::fs::{Access, File, open};
 const PAGE: usize = 4096;
 const CHUNK: usize = 256 * 1024;
 
-/// A file of this size is worth more than one core.
+/// The size from which a file is scanned by more than one core.
 const LARGE: u64 = 32 * 1024 * 1024;
 
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
-/// The fragments that the bytes must hold: one somewhere, and the others on the same line.
+/// The fragments that the bytes must contain: one anywhere, and the others on the same line.
 #[derive(Debug)]
 pub(crate) struct Probe<'a> {
     lead: &'a Fragment,
@@ -28,8 +29,8 @@ pub(crate) struct Probe<'a> {
 }
 
 impl<'a> Probe<'a> {
-    /// Returns the probes of which one must fit; empty if nothing is known about the bytes of what the query
-    /// finds.
+    /// Returns the probes of which one must match; empty if nothing is known about the bytes that
+    /// the query matches.
     pub(crate) fn of(query: &'a Query) -> Vec<Self> {
         let alone = |term: &'a Term| match &*term.fragments {
             [fragment] => Some(fragment),
@@ -41,12 +42,12 @@ impl<'a> Probe<'a> {
             return vec![Probe { lead, others: others.to_vec() }];
         }
         let one = |lead: &'a Fragment| Probe { lead, others: Vec::new() };
-        // Of the alternatives of one word, each is looked for.
+        // Each alternative of a word is searched for.
         let either = query.terms.iter().find(|term| !term.fragments.is_empty());
         if let Some(term) = either {
             return term.fragments.iter().map(one).collect();
         }
-        // Labels, files and models stand on lines of their own.
+        // Labels, files and models are on lines of their own.
         let filters = &query.filters;
         let labels = filters.labels.iter().filter_map(alone);
         let files = filters.files.iter().filter_map(|file| file.fragment.as_ref());
@@ -58,8 +59,8 @@ impl<'a> Probe<'a> {
         lead.or_else(model).map(one).into_iter().collect()
     }
 
-    /// Returns whether bytes hold a line that can match. What reaches beyond them counts as
-    /// fitting.
+    /// Returns whether some bytes contain a line that can match. A line that is not complete counts
+    /// as one that can.
     fn is_in(&self, bytes: &[u8]) -> bool {
         self.fits(bytes, |from| self.lead.find_plain(bytes, from))
             || self.fits(bytes, |from| self.lead.find_escaped(bytes, from))
@@ -87,24 +88,25 @@ impl<'a> Probe<'a> {
 /// The result of scanning a file's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// It cannot match.
+    /// The file cannot match.
     No,
-    /// It has to be read as a session.
+    /// The file has to be read as a session.
     Maybe,
 }
 
-/// The number of bytes that were read, beside the answer.
+/// The result of a scan, and the number of bytes that were read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Looked {
     pub look: Look,
     pub bytes: u64,
 }
 
-/// Looks at a session's file and at those of its subagents.
+/// Scans a session's file and those of its subagents.
 pub(crate) fn look(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<Looked> {
     let mut looked = look_at(path, probe, threads)?;
     for file in subagents(path) {
-        // One that cannot be read does not hide the session, which is read without it.
+        // A subagent's file that cannot be read does not hide the session, which is read without
+        // it.
         if let (Look::No, Ok(more)) = (looked.look, look_at(&file, probe, threads)) {
             looked = Looked { look: more.look, bytes: looked.bytes + more.bytes };
         }
@@ -112,7 +114,7 @@ pub(crate) fn look(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result
     Ok(looked)
 }
 
-/// Returns the files that Claude Code's subagents wrote beside a session.
+/// Returns the files of Claude Code's subagents beside a session.
 fn subagents(path: &Path) -> Vec<PathBuf> {
     let directory = path.with_extension("").join("subagents");
     let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
@@ -127,7 +129,7 @@ fn look_at(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<Looked>
     if length < LARGE || threads < 2 {
         look_in(&mut file, 0..u64::MAX, probe, &found)?;
     } else {
-        // A part that begins inside of a chunk would be read twice as slowly.
+        // A part that begins inside a chunk would be read at half the speed.
         let part = (length / threads as u64 / CHUNK as u64 + 1) * CHUNK as u64;
         std::thread::scope(|scope| {
             let look_in_part = |at: u64| {
@@ -151,7 +153,7 @@ fn look_at(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<Looked>
     Ok(Looked { look, bytes: length })
 }
 
-/// Looks at a part of a file until something is found, here or in another part.
+/// Scans a part of a file until there is a match in this or another part.
 fn look_in(
     file: &mut File,
     part: std::ops::Range<u64>,
@@ -162,9 +164,9 @@ fn look_in(
     let room = overlap.next_multiple_of(PAGE);
     let mut buffer = vec![0; room + CHUNK + PAGE];
     let aligned = buffer.as_ptr().align_offset(PAGE);
-    // `align_offset` may decline to answer; alignment is only a matter of speed.
+    // `align_offset` may not return an offset; alignment only affects speed.
     let chunk = room + if aligned < PAGE { aligned } else { 0 };
-    // A match across the boundary to the part before belongs to this one.
+    // A match across the boundary to the previous part belongs to this part.
     let before = part.start.min(overlap as u64);
     file.seek(SeekFrom::Start(part.start - before))?;
     let mut kept = before as usize;
@@ -191,7 +193,7 @@ fn look_in(
     Ok(())
 }
 
-/// Fills the buffer as far as the file goes.
+/// Fills the buffer until the file ends.
 fn read_some(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {

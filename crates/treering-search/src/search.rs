@@ -1,7 +1,8 @@
-//! The driver: files in, what was found in them out, as soon as it is found.
+//! Runs a search over files, and returns results as soon as they are found.
 //!
-//! Files are looked at on all cores, newest first, and what is found comes out in that order: a file
-//! that is done early waits for those before it. Sorted by relevance, everything waits for the last.
+//! Files are searched on all cores, newest first, and results are returned in that order: a file
+//! that is done early waits for those before it. If results are sorted by relevance, all of them
+//! wait for the last file.
 
 use crate::query::Query;
 use crate::scan::{self, Look, Probe};
@@ -16,13 +17,13 @@ use treering::catalog::{Progress, SessionInfo};
 use treering::store::{ListQuery, Store};
 use treering::{Error, OpenOptions, Result, Session, SessionId};
 
-/// In which order sessions come.
+/// The order of sessions in the results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sort {
-    /// The file that was written to last comes first.
+    /// The session that was modified last comes first.
     #[default]
     Newest,
-    /// The session that is most about what is searched for comes first.
+    /// The session with the highest relevance comes first.
     Relevance,
 }
 
@@ -30,19 +31,19 @@ pub enum Sort {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// In which order sessions come.
+    /// The order of sessions in the results.
     pub sort: Sort,
-    /// At most so many hits of a session are described.
+    /// The maximum number of hits of a session that are described.
     pub hits_per_session: usize,
-    /// Whether those beyond are counted.
+    /// Whether further hits are counted.
     pub counts_all: bool,
-    /// The search ends after so many hits were described.
+    /// The number of described hits after which the search ends.
     pub max_hits: usize,
-    /// About how many columns a snippet has.
+    /// The approximate width of a snippet in columns.
     pub snippet_width: usize,
-    /// The time, in Unix milliseconds: what `since:7d` counts from.
+    /// The current time in Unix milliseconds, to which `since:7d` is relative.
     pub now: i64,
-    /// The number of threads; by default the number of cores.
+    /// The number of threads; `None` for the number of cores.
     pub threads: Option<usize>,
 }
 
@@ -52,19 +53,19 @@ impl Options {
         Options::default()
     }
 
-    /// Sets the order of sessions.
+    /// Sets the order of sessions in the results.
     #[must_use]
     pub fn sort(self, sort: Sort) -> Self {
         Options { sort, ..self }
     }
 
-    /// Sets the largest number of hits of a session that are described.
+    /// Sets the maximum number of hits of a session that are described.
     #[must_use]
     pub fn hits_per_session(self, hits_per_session: usize) -> Self {
         Options { hits_per_session, ..self }
     }
 
-    /// Sets whether hits beyond those are counted.
+    /// Sets whether further hits are counted.
     #[must_use]
     pub fn counts_all(self, counts_all: bool) -> Self {
         Options { counts_all, ..self }
@@ -76,13 +77,13 @@ impl Options {
         Options { max_hits, ..self }
     }
 
-    /// Sets about how many columns a snippet has.
+    /// Sets the approximate width of a snippet in columns.
     #[must_use]
     pub fn snippet_width(self, snippet_width: usize) -> Self {
         Options { snippet_width, ..self }
     }
 
-    /// Sets the time that relative times count from, in Unix milliseconds.
+    /// Sets the current time, to which relative times refer, in Unix milliseconds.
     #[must_use]
     pub fn now(self, now: i64) -> Self {
         Options { now, ..self }
@@ -116,15 +117,15 @@ impl Options {
     }
 }
 
-/// Something that the search came across.
+/// A result or an event of a search.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Found {
-    /// A session in which something was found.
+    /// A session with hits.
     Session(Box<SessionHits>),
-    /// A file that may hold something and cannot be read as a session.
+    /// A file that may match but cannot be read as a session.
     Unreadable(PathBuf, Error),
-    /// One more session was looked at: so many, of all.
+    /// Another session was searched; the value is the progress.
     Searched(Progress),
 }
 
@@ -132,20 +133,20 @@ pub enum Found {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Files looked at.
+    /// The number of files that were searched.
     pub files: usize,
-    /// Their size.
+    /// The total size of the files, in bytes.
     pub bytes: u64,
-    /// Sessions in which something was found.
+    /// The number of sessions with hits.
     pub sessions: usize,
-    /// Hits in them, described or not.
+    /// The number of hits, whether or not they were described.
     pub hits: usize,
-    /// Files that could not be read.
+    /// The number of files that could not be read.
     pub unreadable: usize,
 }
 
-/// Searches files, and calls `each` with what is found until it breaks off, `cancel` is set, or enough
-/// was found. A file that cannot be read never ends the search.
+/// Searches files, and calls `each` with the results until it returns `Break`, `cancel` is set, or
+/// there are enough results. A file that cannot be read never ends the search.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -215,7 +216,7 @@ pub fn search_store(
     let mut sessions = Vec::new();
     loop {
         let page = store.list(&listed)?;
-        // A session without a project may be one that the store has not looked into yet.
+        // A session without a project may be one that the store has not read yet.
         sessions.extend(page.sessions.into_iter().filter(|session| {
             let fits_project = || filters.projects.iter().all(|term| term.is_in(&session.cwd));
             filters.fits_agent(session.agent) && (session.cwd.is_empty() || fits_project())
@@ -231,7 +232,7 @@ pub fn search_store(
     Ok(run_all(&sessions, run, options, cancel, each))
 }
 
-/// Runs a job on all cores, and hands over what it found in the order of the items, or by relevance.
+/// Runs a job on all cores, and returns the results in the order of the items, or by relevance.
 fn run_all<T: Sync>(
     items: &[T],
     run: impl Fn(&T) -> Outcome + Sync,
@@ -278,7 +279,7 @@ fn run_all<T: Sync>(
     delivery.summary
 }
 
-/// Searches an open session, wherever it is stored; `None` if nothing in it is what is searched for.
+/// Searches an open session in any storage; `None` if it does not match.
 ///
 /// ```
 /// use treering::{Message, Session};
@@ -298,8 +299,8 @@ pub fn search_session(
     session::search(session, query, Wanted::of(options))
 }
 
-/// Returns the files by the time they were written to, the latest first, without those that were
-/// not written since some time.
+/// Returns the files by the time of their last modification, the latest first, without those that
+/// were last modified before some time.
 fn sorted(files: impl IntoIterator<Item = PathBuf>, since: Option<i64>) -> Vec<PathBuf> {
     let mut timed: Vec<(i64, PathBuf)> = files
         .into_iter()
@@ -331,10 +332,10 @@ impl Wanted {
     }
 }
 
-/// The work on every file.
+/// The job that is run for every file.
 struct Job<'a> {
     query: &'a Query,
-    /// The probes of which one must fit.
+    /// The probes of which one must match.
     probes: Vec<Probe<'a>>,
     options: &'a Options,
     threads: usize,
@@ -357,7 +358,7 @@ impl Outcome {
 impl Job<'_> {
     fn run(&self, path: &Path) -> Outcome {
         let mut bytes = path.metadata().map_or(0, |metadata| metadata.len());
-        // A session in a database is no file that could be looked at before it is opened.
+        // A session in a database is not a file that could be scanned before it is opened.
         let is_stored = treering::dialect::is_stored(path);
         let mut can_match = self.probes.is_empty() || is_stored;
         for probe in self.probes.iter().filter(|_| !is_stored) {
@@ -386,7 +387,7 @@ impl Job<'_> {
 
     /// Searches a session of a store.
     fn run_stored(&self, store: &Arc<dyn Store>, info: &SessionInfo) -> Outcome {
-        // The bytes of a file tell quickly that nothing is found in it.
+        // The bytes of a file show quickly if it cannot match.
         if let Ok(Some(path)) = store.file(&info.id) {
             return self.run(&path);
         }
@@ -406,7 +407,7 @@ impl Job<'_> {
     }
 }
 
-/// Hands over what was found, as much as is wanted.
+/// Returns results, up to the limits.
 struct Delivery<F> {
     left: usize,
     each: F,
@@ -415,7 +416,7 @@ struct Delivery<F> {
 }
 
 impl<F: FnMut(Found) -> ControlFlow<()>> Delivery<F> {
-    /// Tells how far the search is, unless it is over.
+    /// Reports the progress, unless the search has ended.
     fn tell(&mut self, progress: Progress) {
         if !self.is_over {
             self.is_over = (self.each)(Found::Searched(progress)).is_break();

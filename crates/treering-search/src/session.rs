@@ -1,4 +1,4 @@
-//! One session: which of its entries are what is searched for.
+//! Searches one session for matching entries.
 
 use crate::exact::{self, Calls, Part};
 use crate::query::Query;
@@ -15,35 +15,35 @@ use treering::{Entry, EntryId, Kind, Result, Role, Session};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SessionHits {
-    /// The session.
+    /// The description of the session.
     pub info: SessionInfo,
-    /// The hits in file order, as many as were asked for. None if the query is about sessions only.
+    /// The hits in file order, up to the limit. There are none if the query is only about sessions.
     pub hits: Vec<Hit>,
-    /// The number of hits; if not all were to be counted, the number that is described.
+    /// The number of hits; if not all are counted, the number of described hits.
     pub total: usize,
-    /// The relevance of the session; only to compare with others.
+    /// The relevance of the session, which is only comparable with that of others.
     pub score: u64,
 }
 
-/// An entry that is what is searched for.
+/// An entry that matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hit {
-    /// The entry; `None` if it is the session's name, where no entry holds that.
+    /// The id of the entry; `None` if the session's name matches and no entry holds it.
     pub entry: Option<EntryId>,
-    /// The entry's id, as short as is clear.
+    /// The shortest unambiguous form of the entry's id.
     pub short: String,
     /// The role of a message, or the type of any other entry.
     pub name: String,
-    /// Its type.
+    /// The type of the entry.
     pub kind: Kind,
-    /// The role, if it is a message.
+    /// The role of the entry, if it is a message.
     pub role: Option<Role>,
-    /// When it was written, in Unix milliseconds.
+    /// The time of the entry, in Unix milliseconds.
     pub time: Option<i64>,
     /// The branch state of the entry.
     pub state: BranchState,
-    /// The part of it that is shown.
+    /// The part of the entry that is shown.
     pub part: Part,
     /// The line to show.
     pub snippet: Snippet,
@@ -53,13 +53,13 @@ pub struct Hit {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted {
     pub hits: usize,
-    /// Whether hits beyond those are counted.
+    /// Whether further hits are counted.
     pub counts: bool,
     pub width: usize,
     pub now: i64,
 }
 
-/// Searches a session; `None` if nothing in it is what is searched for.
+/// Searches a session; `None` if it does not match.
 pub(crate) fn search(
     session: &Session,
     query: &Query,
@@ -114,11 +114,11 @@ struct Finder<'a> {
     cwd: &'a str,
     states: States,
     calls: Calls,
-    /// The wanted files that were touched.
+    /// Whether each of the wanted files was touched.
     touched: Vec<bool>,
-    /// Whether a wanted model was used, or any model will do.
+    /// Whether a wanted model was used, or the query names no model.
     has_model: bool,
-    /// Entries that are shown because of a filter, where nothing else is asked of entries.
+    /// Entries that are shown because of a filter, if the query has no other condition on entries.
     chosen: HashSet<EntryId>,
     hits: Vec<Hit>,
     total: usize,
@@ -143,8 +143,8 @@ impl<'a> Finder<'a> {
         })
     }
 
-    /// Returns whether the query says something about entries themselves: then a session without a
-    /// hit is not what is searched for.
+    /// Returns whether the query has conditions on entries, so that a session without a hit does
+    /// not match.
     fn chooses_entries(&self) -> bool {
         !self.query.terms.is_empty() || self.query.filters.choose_entries()
     }
@@ -219,7 +219,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Some agents keep a session's name outside of the entries.
+    /// Searches the session's name, which some agents store outside the entries.
     fn look_at_name(&mut self) {
         let Query { terms, excluded, filters } = self.query;
         let Some(name) = self.session.name() else { return };
@@ -257,7 +257,7 @@ impl<'a> Finder<'a> {
         });
     }
 
-    /// Returns a long id by its beginning, if no other begins like it.
+    /// Returns the beginning of a long id, if no other id begins like it.
     fn short(&self, id: &EntryId) -> String {
         let text = id.as_str();
         let beginning: String = text.chars().take(8).collect();
@@ -269,7 +269,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// Returns the model that an answer came from, or that was chosen.
+/// Returns the model of an answer, or of a change of the model.
 fn model(entry: &Entry) -> Option<String> {
     match (entry.body(), entry.message()) {
         (Body::ModelChange { model, .. }, _) => Some(model.into_owned()),

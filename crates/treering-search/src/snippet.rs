@@ -1,23 +1,22 @@
-//! The snippet of a hit: one line around the first match, cut between characters as people see
-//! them.
+//! Builds the snippet of a hit: one line around the first match, cut between grapheme clusters.
 
 use crate::query::Query;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// A line of an entry's text, blanks run together. It is as hostile as the text: the caller makes
-/// it harmless, piece by piece.
+/// A line of an entry's text, with white space collapsed. The text is not trusted: the caller must
+/// make it safe to show, piece by piece.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Snippet {
-    /// The line.
+    /// The text of the line.
     pub text: String,
-    /// The matches, as ranges of bytes, in order and apart from each other.
+    /// The matches, as ranges of bytes, in order and not overlapping.
     pub matches: Vec<Range<usize>>,
-    /// Whether something comes before it.
+    /// Whether the text continues before the line.
     pub cut_before: bool,
-    /// Whether something comes after it.
+    /// Whether the text continues after the line.
     pub cut_after: bool,
 }
 
@@ -59,13 +58,15 @@ pub(crate) fn snippet(query: &Query, text: &str, width: usize) -> Snippet {
     }
 }
 
-/// The number of bytes that are read for a column.
+/// The maximum number of bytes that are read for a column.
 const MOST: usize = 32;
 
-/// Returns the window around a match: a third of the room before it, the rest after its beginning.
+/// Returns the window around a match: a third of the width before it, the rest from its beginning
+/// on.
 fn window(text: &str, found: &Range<usize>, width: usize) -> Range<usize> {
     let before = text.get(..found.start).unwrap_or_default();
-    // Characters without width must not make it long, nor a text of megabytes be looked through.
+    // Characters without width must not make the line long, and a text of megabytes must not be
+    // searched.
     let from = floor(before, before.len().saturating_sub(width * MOST));
     let mut start = found.start;
     let mut used = 0;
@@ -93,13 +94,13 @@ fn window(text: &str, found: &Range<usize>, width: usize) -> Range<usize> {
     start..end
 }
 
-/// Returns the last place between two characters at or before `at`.
+/// Returns the last character boundary at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// Returns where something is found in a window, in order and apart from each other.
+/// Returns the matches in a window, in order and not overlapping.
 fn matches(query: &Query, text: &str, window: &Range<usize>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for term in &query.terms {
@@ -124,7 +125,8 @@ fn matches(query: &Query, text: &str, window: &Range<usize>) -> Vec<Range<usize>
     apart
 }
 
-/// Returns the window as one line, blanks run together, and where the matches are in it.
+/// Returns the window as one line with white space collapsed, and the positions of the matches in
+/// it.
 fn one_line(
     text: &str,
     window: &Range<usize>,

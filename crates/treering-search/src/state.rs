@@ -8,20 +8,20 @@ use treering::{EntryId, Kind, Result, Session};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BranchState {
-    /// On the active path, and not compacted away.
+    /// The entry is on the active path, and was not compacted away.
     Active,
-    /// On the active path, but a compaction or a reset stands for it.
+    /// The entry is on the active path, but a compaction or a reset replaced it.
     Compacted,
-    /// On the active path, but a context edit removed or replaced what it says.
+    /// The entry is on the active path, but a context edit removed or replaced its contribution.
     Edited,
-    /// On another branch, which ends at this leaf.
+    /// The entry is on another branch, which ends at this leaf.
     Abandoned(EntryId),
-    /// In the conversation of a subagent.
+    /// The entry is in the conversation of a subagent.
     Sidechain,
 }
 
 impl BranchState {
-    /// Returns its name in reports.
+    /// Returns the name of the state in reports.
     pub fn name(&self) -> &'static str {
         match self {
             BranchState::Active => "active",
@@ -39,8 +39,8 @@ pub(crate) struct States {
     path: HashSet<EntryId>,
     selected: HashSet<EntryId>,
     projection: Projection,
-    /// For entries off the path: the leaf of the latest branch through them, `None` in sidechains. Made
-    /// when first needed.
+    /// For entries off the path: the leaf of the latest branch through them; `None` in sidechains.
+    /// Built on first use.
     ends: Option<HashMap<EntryId, Option<EntryId>>>,
 }
 
@@ -72,8 +72,9 @@ impl States {
     }
 }
 
-/// Returns the end of the latest branch through every entry: children come after their parents in a
-/// walk, the latest last, so that from the back every end is known before it is asked for.
+/// Returns the end of the latest branch through every entry. In a walk, children come after their
+/// parents and the latest child comes last, so that a backward pass knows every end before it is
+/// needed.
 fn ends(session: &Session) -> HashMap<EntryId, Option<EntryId>> {
     let tree = session.tree();
     let items: Vec<_> = tree.walk().collect();
@@ -81,7 +82,7 @@ fn ends(session: &Session) -> HashMap<EntryId, Option<EntryId>> {
     for item in items.iter().rev() {
         let end = ends.get(item.id).copied().unwrap_or(item.id);
         ends.insert(item.id, end);
-        // Bookkeeping entries without children are no branch.
+        // Bookkeeping entries without children are not branches.
         let is_bookkeeping = matches!(item.kind, Kind::Leaf | Kind::Label) && item.children == 0;
         if let Some(parent) = item.parent.filter(|_| !is_bookkeeping) {
             ends.entry(parent).or_insert(end);

@@ -1,20 +1,20 @@
-//! One thing that an entry must hold: a word, a phrase, or a pattern.
+//! A term of a query: a word, a phrase, or a pattern.
 //!
-//! All of them are regular expressions in the end, so that case is folded in one way only: Unicode's
-//! simple folding. Beside it goes the fragment that the raw bytes must hold for it to match.
+//! All of them become regular expressions, so that case is folded in one way only: Unicode's simple
+//! folding. Each has a fragment that the raw bytes must contain for it to match.
 
 use crate::fragment::Fragment;
 use regex::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
-/// Whether `A` and `a` are the same.
+/// Whether upper and lower case are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Case {
-    /// They are.
+    /// Case is ignored.
     #[default]
     Ignored,
-    /// They are not.
+    /// Case matters.
     Respected,
 }
 
@@ -28,15 +28,15 @@ pub(crate) struct BadPattern {
 #[derive(Debug, Clone)]
 pub(crate) struct Term {
     regex: Regex,
-    /// The fragments of which the bytes of an entry must hold one, an alternative each; empty if nothing is
-    /// known about them.
+    /// The fragments of which the bytes of an entry must contain one, one for each alternative;
+    /// empty if nothing is known about the bytes.
     pub fragments: Vec<Fragment>,
-    /// The letters and digits of a word or phrase in lowercase, for titles that hold it nearly.
+    /// The letters and digits of a word or phrase in lowercase, for approximate matches in titles.
     letters: String,
 }
 
 impl Term {
-    /// Returns a word or a phrase.
+    /// Returns the term for a word or a phrase.
     pub(crate) fn words(text: &str, case: Case) -> Result<Self, BadPattern> {
         let words: Vec<String> = text.split_whitespace().map(regex::escape).collect();
         let fragments = Fragment::best(text, case).into_iter().collect();
@@ -44,7 +44,7 @@ impl Term {
         Ok(Term { regex: compile(&words.join(r"\s+"), case)?, fragments, letters })
     }
 
-    /// Returns a regular expression, line by line.
+    /// Returns the term for a regular expression, which is matched line by line.
     pub(crate) fn pattern(pattern: &str, case: Case) -> Result<Self, BadPattern> {
         let parsed = ParserBuilder::new().multi_line(true).build().parse(pattern);
         let hir = parsed.map_err(|error| match error {
@@ -63,7 +63,7 @@ impl Term {
         Ok(Term { regex: compile(pattern, case)?, fragments, letters: String::new() })
     }
 
-    /// Returns a term that is found where one of two is.
+    /// Returns a term that matches where either of two does.
     pub(crate) fn or(mut self, other: Term, case: Case) -> Result<Self, BadPattern> {
         let pattern = format!("(?:{})|(?:{})", self.regex.as_str(), other.regex.as_str());
         match self.fragments.is_empty() || other.fragments.is_empty() {
@@ -73,8 +73,8 @@ impl Term {
         Ok(Term { regex: compile(&pattern, case)?, letters: String::new(), ..self })
     }
 
-    /// Returns whether a title holds nearly this word: all its letters in their order, from the beginning
-    /// of a word on and close together.
+    /// Returns whether a title contains this word approximately: all its letters in order, from the
+    /// beginning of a word on and close together.
     pub(crate) fn is_nearly_in(&self, title: &str) -> bool {
         const FEW: usize = 3;
         const MOST: usize = 1000;
@@ -103,12 +103,12 @@ impl Term {
         self.regex.is_match(text)
     }
 
-    /// Returns where it is found first, from `from` on.
+    /// Returns the first match from `from` on.
     pub(crate) fn find_at(&self, text: &str, from: usize) -> Option<std::ops::Range<usize>> {
         (from <= text.len()).then(|| self.regex.find_at(text, from))?.map(|found| found.range())
     }
 
-    /// Returns whether an entry of these bytes can hold it.
+    /// Returns whether an entry with these bytes can match.
     pub(crate) fn may_be_in(&self, record: &[u8]) -> bool {
         self.fragments.is_empty()
             || self.fragments.iter().any(|fragment| fragment.may_be_in(record))
@@ -132,8 +132,8 @@ fn compile(pattern: &str, case: Case) -> Result<Regex, BadPattern> {
     })
 }
 
-/// Returns the longest literal that everything the expression matches contains. Recursion is as
-/// deep as the parser lets patterns nest.
+/// Returns the longest literal that every match of the expression contains. Recursion is limited by
+/// the nesting that the parser allows.
 fn required(hir: &Hir) -> Option<String> {
     match hir.kind() {
         HirKind::Literal(literal) => std::str::from_utf8(&literal.0).ok().map(str::to_owned),

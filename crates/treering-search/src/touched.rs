@@ -1,14 +1,14 @@
-//! Finds the files that an entry read or modified, and whether `file:` means one of them.
+//! Finds the files that an entry read or modified, and whether `file:` matches one of them.
 //!
-//! Tools name files in an argument of one of a few names; patches name them in their own lines;
-//! summaries list them. A file is meant by its whole path or by the end of it.
+//! Tools name files in certain arguments; patches name them in certain lines; summaries list them.
+//! A file matches by its whole path or by the end of it.
 
 use crate::fragment::Fragment;
 use crate::term::Case;
 use treering::entry::{Block, MessageView, strings};
 use treering::{Entry, Kind};
 
-/// The path that `file:` asks for.
+/// The path of a `file:` filter.
 #[derive(Debug, Clone)]
 pub(crate) struct Wanted {
     text: String,
@@ -28,8 +28,8 @@ impl Wanted {
         &self.text
     }
 
-    /// Returns whether `path`, named in a session of the project `cwd`, is it: the end of one is
-    /// the other, name by name.
+    /// Returns whether `path`, named in a session of the project `cwd`, matches: one is the end of
+    /// the other, by whole components.
     pub(crate) fn is(&self, path: &str, cwd: &str) -> bool {
         let path = path.strip_prefix("./").unwrap_or(path);
         let whole = match path.starts_with('/') {
@@ -49,15 +49,15 @@ fn folded(text: &str, case: Case) -> String {
     }
 }
 
-/// The arguments by which tools name a file.
+/// The arguments in which tools name a file.
 const PATHS: [&str; 7] =
     ["path", "file_path", "filePath", "notebook_path", "filename", "file", "target_file"];
 
-/// The lines by which a patch names a file.
+/// The lines in which a patch names a file.
 const PATCHED: [&str; 4] =
     ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
 
-/// Returns the files that an entry says were read or modified.
+/// Returns the files that were read or modified according to an entry.
 pub(crate) fn files(entry: &Entry) -> Vec<String> {
     let mut found = Vec::new();
     if let Some(message) = entry.message() {
