@@ -1,53 +1,53 @@
-//! Resolves what people type for a session.
+//! Resolves the addresses that users type for sessions.
 //!
-//! By age: `@latest` and `@2`, counted in the project; `@all` and `@all/2`, counted on the whole machine.
-//! By word: an id or its beginning, a name or its beginning, whatever its case. What fits exactly comes
-//! before what only begins like it, and sessions of the project before all others. What fits several
-//! sessions is no answer but a question: they are listed.
+//! By age: `@latest` and `@2`, counted in the project; `@all` and `@all/2`, counted on the whole
+//! machine. By word: an id or its beginning, a name or its beginning, ignoring case. Exact matches
+//! come before matches of a beginning, and sessions of the project before all others. If several
+//! sessions match, the error lists them.
 
 use crate::project::Project;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use treering::catalog::SessionInfo;
 
-/// The number of sessions that an ambiguous address lists, and of suggestions.
+/// The maximum number of candidates for an ambiguous address, and of suggestions.
 const LISTED: usize = 10;
 const SUGGESTED: usize = 3;
 
-/// The part of a name that is compared when looking for near ones.
+/// The number of characters of a name that are compared to find similar ones.
 const COMPARED: usize = 64;
 
-/// The set of sessions that are counted.
+/// The set of sessions in which an address by age counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Those of the project.
+    /// The sessions of the project.
     Project,
-    /// Those of the machine.
+    /// All sessions of the machine.
     All,
 }
 
-/// The reason why something does not name a session.
+/// The reason why an address does not name a session.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AddressError {
-    /// It fits several.
+    /// Several sessions match.
     #[error("{text:?} fits {count} sessions")]
     Ambiguous {
         /// The address as it was typed.
         text: String,
         /// The number of sessions that match.
         count: usize,
-        /// The newest of them.
+        /// The newest of the matching sessions.
         candidates: Vec<SessionInfo>,
     },
-    /// It fits none.
+    /// No session matches.
     #[error("no file and no session is called {text:?}")]
     Unknown {
         /// The address as it was typed.
         text: String,
-        /// Names and ids that look like it, the nearest first.
+        /// Similar names and ids, the most similar first.
         near: Vec<String>,
     },
-    /// There are not that many.
+    /// There are fewer sessions than the number in the address.
     #[error("there is no {text:?}: {}", count(*.has, *.scope))]
     TooFew {
         /// The address as it was typed.
@@ -71,7 +71,7 @@ fn count(has: usize, scope: Scope) -> String {
     }
 }
 
-/// Returns the session that `text` names. `sessions` are all there are, newest first.
+/// Returns the session that `text` names. `sessions` are all sessions, newest first.
 ///
 /// ```
 /// use treering_index::{AddressError, Project, resolve};
@@ -95,19 +95,19 @@ pub fn resolve<'a>(
     }
 }
 
-/// A word that names a session, for completions.
+/// A word that names a session, for shell completions.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Candidate<'a> {
     /// The word.
     pub text: String,
-    /// The session that [`resolve`] returns for it.
+    /// The session that [`resolve`] returns for the word.
     pub session: &'a SessionInfo,
 }
 
-/// Returns the words that begin with `text` and name a session: names, the shortest ids, and after an `@`
-/// ages. Sessions of the project come first. `sessions` are all there are, newest first; at most `limit` words
-/// are returned.
+/// Returns the words that begin with `text` and name a session: names, the shortest ids, and ages
+/// after an `@`. Sessions of the project come first. `sessions` are all sessions, newest first; at
+/// most `limit` words are returned.
 ///
 /// ```
 /// use treering_index::{Project, candidates};
@@ -147,7 +147,7 @@ pub fn candidates<'a>(
         let name = session.name.as_deref();
         let name = name.filter(|name| name.to_lowercase().starts_with(&lower));
         for word in name.into_iter().chain(id) {
-            // A word that means another session, or several, is not offered.
+            // A word that names another session, or several, is not offered.
             let meant = by_word_in(word, &groups).ok().flatten();
             if meant.is_some_and(|meant| meant.path == session.path) {
                 found.push(Candidate { text: word.to_owned(), session });
@@ -179,7 +179,7 @@ fn by_word_in<'a>(
     Ok(None)
 }
 
-/// `@latest`, `@3`, `@all`, `@all/3`: which sessions are counted, and how far from one.
+/// Parses `@latest`, `@3`, `@all`, `@all/3`: the set of sessions, and the number counted from one.
 fn by_age(text: &str) -> Option<(Scope, usize)> {
     let (scope, number) = match text.strip_prefix('@')? {
         "latest" => return Some((Scope::Project, 1)),
@@ -190,11 +190,11 @@ fn by_age(text: &str) -> Option<(Scope, usize)> {
         },
     };
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    // More than can be counted is more than there are.
+    // A number that is too large to count is larger than the number of sessions.
     is_number.then(|| (scope, number.parse().unwrap_or(usize::MAX)))
 }
 
-/// The ways a word can fit, the closest first.
+/// The ways in which a word can match, the closest first.
 const WAYS: [fn(&SessionInfo, &str, &str) -> bool; 5] = [
     |session, text, _| session.id == text,
     |session, text, _| session.name.as_deref() == Some(text),
@@ -243,7 +243,7 @@ fn near(text: &str, sessions: &[SessionInfo]) -> Vec<String> {
         for word in session.name.as_deref().into_iter().chain([session.id.as_str()]) {
             let lower = word.to_lowercase();
             let chars: Vec<char> = lower.chars().take(COMPARED).collect();
-            // Of a long one the beginning may be meant, or a word in the middle.
+            // The beginning of a long name may be meant, or a word in it.
             let start = chars.get(..wanted.len()).unwrap_or(&chars);
             let mut away = distance(&wanted, &chars).min(distance(&wanted, start));
             if wanted.len() > 2 && lower.contains(&*text.to_lowercase()) {
@@ -264,7 +264,7 @@ fn near(text: &str, sessions: &[SessionInfo]) -> Vec<String> {
     near
 }
 
-/// Returns how many characters have to be put in, taken out or changed to make one text of the
+/// Returns how many characters have to be inserted, removed or changed to turn one text into the
 /// other.
 ///
 /// ```
@@ -289,8 +289,7 @@ pub fn distance(a: &[char], b: &[char]) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
-/// Returns the shortest beginning of every id that no other id has, but no fewer than eight
-/// characters.
+/// Returns the shortest unique prefix of every id, of at least eight characters.
 pub fn short_ids(sessions: &[SessionInfo]) -> HashMap<&str, &str> {
     const SHORTEST: usize = 8;
     let mut ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();

@@ -1,4 +1,4 @@
-//! The places in which agents find new sessions.
+//! Finds the directories in which agents look for new sessions.
 
 use crate::places::Places;
 use std::path::Path;
@@ -6,8 +6,8 @@ use treering::dialect::{Destination, ProjectPaths};
 use treering::{Catalog, Dialect};
 
 impl Places {
-    /// Returns where an agent finds a new session of the project `cwd`; `None` if that is not known, or if
-    /// only directories that the user named are searched.
+    /// Returns the path at which an agent finds a new session of the project `cwd`; `None` if it is
+    /// not known, or if only directories that the user named are searched.
     pub fn destination(&self, agent: Dialect, cwd: &Path) -> Option<Destination> {
         let root = self.iter().find(|place| place.agent == Some(agent))?.dir.as_path();
         if agent == Dialect::default() {

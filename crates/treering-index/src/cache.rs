@@ -1,10 +1,11 @@
-//! The cache of what is known about files: rebuilt at any time, never trusted.
+//! The cache of the facts about session files, which can be rebuilt at any time and is never
+//! trusted.
 //!
-//! One file for all sessions, read and written as a whole; it holds what a list says and the usage events of
-//! each session, and no more. An entry counts only while its file has the same size, time and identity, the cache only while its
-//! checksum holds and it was written by this version. Anything else is as if there were none: a cache is
-//! never a reason to fail. Writers put a new file in place of the old one; of two at a time the later
-//! wins, and the other's work is done again some day.
+//! It is one file for all sessions, read and written as a whole, with the facts for lists and the
+//! usage events of each session. An entry is valid only while its file has the same size, time and
+//! identity, and the cache only if its checksum is right and this version wrote it. Otherwise the
+//! cache is ignored: it is never a reason to fail. Writers replace the file; of two writers at the
+//! same time the later wins, and the other's work is done again later.
 //!
 //! ```text
 //! "treering index FORMAT VERSION\n"
@@ -25,21 +26,21 @@ use treering::usage::{EventSeed, SessionEvents};
 
 pub(crate) use crate::record::Known;
 
-/// To be raised whenever a body means something else.
+/// The version of the format. It must be raised whenever the meaning of a body changes.
 const FORMAT: u32 = 6;
 
-/// A larger file is none of ours.
+/// The maximum size of a cache file.
 const MAX_FILE: u64 = 1 << 30;
 
-/// A session that takes more than this is read again every time: names and directories this long are
-/// not worth remembering.
+/// The maximum size of a session in the cache. Larger ones are read again every time: such long
+/// names and directories are not worth caching.
 const MAX_BODY: usize = 16 * 1024;
 
-/// Events that take more than this are read again every time they are asked for: about a hundred thousand
-/// requests in one session.
+/// The maximum size of the events of a session in the cache, about a hundred thousand requests.
+/// Larger ones are read again every time.
 const MAX_EVENTS: usize = 4 * 1024 * 1024;
 
-/// The first byte of events that are not known.
+/// The encoding of events that are not known.
 const NO_EVENTS: &[u8] = &[0];
 
 #[derive(Debug)]
@@ -47,7 +48,7 @@ struct Entry {
     stamp: Stamp,
     body: Range<usize>,
     events: Range<usize>,
-    /// Its file is known to be there.
+    /// Whether the file is known to exist.
     present: bool,
 }
 
@@ -126,7 +127,7 @@ impl Cache {
         SessionEvents::read(events)
     }
 
-    /// Keeps what is known about a file. Its events may be unknown.
+    /// Stores the facts about a file. Its events may be unknown.
     pub(crate) fn put(
         &mut self,
         path: &Path,
@@ -154,13 +155,13 @@ impl Cache {
         self.changed = true;
     }
 
-    /// Writes the cache if there is anything new in it, without what is about files that are gone. If
-    /// that does not work there will be none, and the next run is slower.
+    /// Writes the cache if it has changed, without entries for files that are gone. If this fails,
+    /// there is no cache, and the next run is slower.
     pub(crate) fn save(mut self, file: &Path) {
         if !self.changed {
             return;
         }
-        // Those in other places than the ones just looked at are asked for.
+        // For files in other directories than those just searched, the file system is asked.
         self.entries.retain(|path, entry| entry.present || path.symlink_metadata().is_ok());
         let _ = replace(file, &self.to_bytes());
     }
@@ -191,8 +192,8 @@ fn heading() -> String {
     format!("treering index {FORMAT} {}\n", env!("CARGO_PKG_VERSION"))
 }
 
-/// Detects accidental damage. It is no protection against malice: a user who can write here can do
-/// worse.
+/// Returns a checksum that detects accidental damage. It does not protect against malice: a user
+/// who can write here can do worse.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     const PRIME: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut sum = bytes.len() as u64;
@@ -204,8 +205,8 @@ pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     sum
 }
 
-/// Puts a new file in place of the old one. Only its owner can read it: it quotes conversations. It is not
-/// synced: a power failure may cost the cache, which its checksum tells.
+/// Replaces the cache file. Only its owner can read it, because it quotes conversations. It is not
+/// synced: after a power failure it may be damaged, which its checksum detects.
 fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut new = NewFile::beside(file)?;
     new.write_all(bytes)?;

@@ -1,4 +1,4 @@
-//! Databases that hold sessions: each session in one is found as a file is.
+//! Finds the sessions in databases, like session files.
 
 use crate::files::{Found, Stamp, unix_nanos};
 use std::collections::HashMap;
@@ -9,11 +9,11 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 use treering::dialect::{StoredSession, stored_sessions};
 
-/// The age in nanoseconds below which a file may be written to again without a change of its time.
+/// The age in nanoseconds below which a file may be modified again without a change of its time.
 const TICK: i64 = 50_000_000;
 
-/// The knowledge of databases in a program that looks again and again: their stamps, and those of their
-/// write-ahead logs.
+/// The sessions of databases, for programs that search repeatedly, with the stamps of the databases
+/// and of their write-ahead logs.
 static KNOWN: LazyLock<Mutex<HashMap<PathBuf, Known>>> = LazyLock::new(Mutex::default);
 
 type Known = ([Option<Stamp>; 2], Vec<Found>);
@@ -29,7 +29,8 @@ impl Stamp {
         }
     }
 
-    /// Returns the stamp of a session file, or of the database that a session is in; `None` if it is not there.
+    /// Returns the stamp of a session file, or of the database that a session is in; `None` if it
+    /// does not exist.
     pub fn at(path: &Path) -> Option<Self> {
         if let Ok(metadata) = std::fs::metadata(path) {
             return Some(Stamp::of(&metadata));
@@ -51,7 +52,7 @@ fn stamps(database: &Path) -> [Option<Stamp>; 2] {
         .map(|path| std::fs::metadata(path).ok().map(|about| Stamp::of(&about)))
 }
 
-/// Returns the sessions in a database; none if it belongs to no agent.
+/// Returns the sessions in a database; none if it is not a database of an agent.
 pub(crate) fn sessions(database: &Path, metadata: &Metadata) -> io::Result<Vec<Found>> {
     let stamps = stamps(database);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

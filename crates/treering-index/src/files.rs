@@ -1,7 +1,7 @@
-//! The session files in places, and what their file system says about them.
+//! Finds the session files in directories, with their metadata.
 //!
-//! Directories are looked through to a depth, each once: links may lead anywhere, also back. What
-//! subagents wrote is part of the session that started them and stands in directories of its own.
+//! Directories are searched to a limited depth, each once, because links may form rings. The files
+//! of subagents are part of the session that started them and are in directories of their own.
 
 use crate::cache::checksum;
 use crate::databases;
@@ -15,28 +15,29 @@ use std::time::SystemTime;
 use treering::Dialect;
 use treering::dialect::{SessionNames, is_database_name, is_stored};
 
-/// The stamp that tells whether a file is unchanged.
+/// The metadata that shows whether a file has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Stamp {
     pub(crate) size: u64,
-    /// When it, or a file of its subagents, was last written to, in Unix nanoseconds.
+    /// The time at which the session's file, or a file of its subagents, was last modified, in Unix
+    /// nanoseconds.
     pub(crate) modified: i64,
     pub(crate) device: u64,
     pub(crate) inode: u64,
-    /// A hash of what the file system says about the files of its subagents; 0 if there are none.
+    /// A hash of the metadata of the subagents' files; 0 if there are none.
     pub(crate) beside: u64,
 }
 
 impl Stamp {
-    /// Creates the metadata of a file.
+    /// Creates the stamp of a file with this metadata.
     pub fn of(metadata: &Metadata) -> Self {
         let (device, inode) = identity(metadata);
         let modified = metadata.modified().map_or(0, unix_nanos);
         Stamp { size: metadata.len(), modified, device, inode, beside: 0 }
     }
 
-    /// Takes in the files of the subagents in `directory`, which are read as part of the session.
+    /// Adds the files of the subagents in `directory`, which are read as part of the session.
     fn with_subagents(self, directory: &Path) -> Self {
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
         let files = entries
@@ -45,7 +46,7 @@ impl Stamp {
         self.with_files(files.collect())
     }
 
-    /// Takes in other files, by their names and stamps.
+    /// Adds other files, by their names and stamps.
     fn with_files(mut self, mut files: Vec<(std::ffi::OsString, Stamp)>) -> Self {
         files.sort_by(|a, b| a.0.cmp(&b.0));
         let mut facts = Vec::new();
@@ -81,7 +82,7 @@ fn identity(_: &Metadata) -> (u64, u64) {
     (0, 0)
 }
 
-/// A file that is a session by name.
+/// A file whose name is that of a session.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
     pub(crate) path: PathBuf,
@@ -89,7 +90,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Takes the files of its subagents into its stamp.
+    /// Adds the files of its subagents to its stamp.
     fn add_subagents(&mut self, agent: Dialect) {
         let files = agent.subagent_files(&self.path).into_iter().filter_map(|file| {
             let stamp = Stamp::of(&file.metadata().ok()?);
@@ -99,7 +100,7 @@ impl Found {
     }
 }
 
-/// The length of the part of a session's id that stands in the name of its file, in bytes, where not all of it does.
+/// The number of bytes of a session's id in the name of its file, if it does not have the whole id.
 const ID_START: usize = 8;
 
 fn name_bytes(path: &Path) -> Option<&[u8]> {
@@ -113,7 +114,7 @@ pub(crate) struct Files {
     pub(crate) unreadable: Vec<(PathBuf, io::Error)>,
     /// Unfinished files of treering itself.
     pub(crate) leftovers: Vec<PathBuf>,
-    /// Directories and files met before, by what the file system calls them.
+    /// The directories and files that were visited, by their identity.
     seen: HashSet<(u64, u64)>,
 }
 
@@ -138,7 +139,7 @@ impl Files {
             }
             let below = match self.look_into(&dir, place) {
                 Ok(below) => below,
-                // It was never there, or is not any more.
+                // The directory never existed, or was removed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => {
                     self.unreadable.push((dir, error));
@@ -161,7 +162,7 @@ impl Files {
         self.unreadable.push((dir, io::Error::other(reason)));
     }
 
-    /// Notes the files in a directory, and returns the directories in it.
+    /// Adds the files in a directory, and returns its subdirectories.
     fn look_into(&mut self, dir: &Path, place: &Place) -> io::Result<Vec<PathBuf>> {
         let names = place.names;
         if !self.is_new(&std::fs::metadata(dir)?) {
@@ -189,7 +190,7 @@ impl Files {
                 below.push(path);
             }
         }
-        // Only a session that has a directory of its own name can have subagents.
+        // Only a session with a directory of the same name can have subagents,
         let directories: HashSet<&Path> = below.iter().map(PathBuf::as_path).collect();
         for found in self.found.iter_mut().skip(first) {
             let own = found.path.with_extension("");
@@ -197,13 +198,14 @@ impl Files {
                 found.stamp = found.stamp.with_subagents(&own.join("subagents"));
             }
         }
-        // Or one in a project that has a directory for all of them.
+        // or a session in a project with one directory for all subagents,
         let is_near = |up: &Path| up.join("subagents").is_dir();
         if let Some(agent) = place.agent.filter(|_| dir.ancestors().skip(1).take(2).any(is_near)) {
             let alone = self.found.iter_mut().skip(first).filter(|found| found.stamp.beside == 0);
             alone.for_each(|found| found.add_subagents(agent));
         }
-        // Or one whose name ends with the beginning of a directory's: that is the whole id of the session.
+        // or a session whose file name ends with the beginning of a directory's name, which is the
+        // session's id.
         let ids: HashSet<&[u8]> =
             below.iter().filter_map(|dir| name_bytes(dir)?.get(..ID_START)).collect();
         if let Some(agent) = place.agent.filter(|_| !ids.is_empty()) {
@@ -221,7 +223,8 @@ impl Files {
         Ok(below)
     }
 
-    /// Notes the sessions in a database. A file beside it, or below, that has the id of one is an older copy.
+    /// Adds the sessions in a database. A file in the same directory, or below, with the id of one
+    /// is an older copy.
     fn look_into_database(&mut self, path: PathBuf) {
         let Ok(metadata) = path.metadata() else { return };
         if !metadata.is_file() || !self.is_new(&metadata) {
@@ -236,7 +239,7 @@ impl Files {
                 let below = path.parent().unwrap_or(Path::new(""));
                 let is_older =
                     |file: &Path| file.starts_with(below) && is_stored(file) && file.is_file();
-                // Files of subagents' sessions may be there, too.
+                // Files of subagents' sessions may exist as well.
                 if self.found.iter().any(|found| is_older(&found.path)) {
                     ids.extend(treering::internal::stored_ids(&path).unwrap_or_default());
                 }
@@ -253,20 +256,20 @@ impl Files {
 
     fn is_new(&mut self, metadata: &Metadata) -> bool {
         match identity(metadata) {
-            // Nothing to tell them apart by.
+            // Without an identity they cannot be distinguished.
             (_, 0) => true,
             identity => self.seen.insert(identity),
         }
     }
 }
 
-/// Returns whether a directory is not on the device that its place is on.
+/// Returns whether a directory is on another device than its place.
 fn is_elsewhere(dir: &Path, device: u64) -> bool {
     std::fs::metadata(dir).is_ok_and(|metadata| identity(&metadata).0 != device)
 }
 
-/// Returns whether treering calls files so that it has not finished yet: `NAME.jsonl`, what is
-/// being done, `.tmp`. Plain `NAME.jsonl.tmp` is none of these: others use it, too.
+/// Returns whether a name is that of an unfinished file of treering: `NAME.jsonl`, the operation,
+/// `.tmp`. Plain `NAME.jsonl.tmp` is not, because other programs use it as well.
 pub(crate) fn is_leftover_name(name: &OsStr) -> bool {
     const DOING: [&str; 7] =
         ["upgrade", "repair", "converting", "moving", "archive", "zst.archive", "unarchive"];

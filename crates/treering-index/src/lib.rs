@@ -1,9 +1,9 @@
 //! Every session on this machine.
 //!
-//! Agents keep their sessions in places of their own. A [`SessionIndex`] knows these [`Places`], finds the
-//! session files there and says of each what a list says, remembering it in a cache so that asking again
-//! costs little more than looking at the files' times. [`resolve`] turns what people type for a session
-//! (an id's beginning, a name, `@latest`) into its file.
+//! Agents store their sessions in directories of their own. A [`SessionIndex`] finds the session
+//! files in these [`Places`] and reads the facts for lists, with a cache, so that reading the index
+//! again costs little more than reading the files' metadata. [`resolve`] finds the session for an
+//! address that a user types (the beginning of an id, a name, `@latest`).
 //!
 //! ```
 //! # let home = tempfile::tempdir()?;
@@ -15,9 +15,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The crate reads no environment by itself ([`Places::from_env`] is given a function). Reading an index
-//! writes nothing but its cache, where it is told to; only [`housekeeping`] touches sessions, as whole
-//! files.
+//! The crate reads no environment by itself ([`Places::from_env`] takes a function). Reading an
+//! index writes only its cache; only [`housekeeping`] changes sessions, as whole files.
 
 mod address;
 mod agents;

@@ -1,7 +1,7 @@
 //! Every session on this machine as a store.
 //!
-//! The sessions are files of many agents, and their agents go on writing them. What changed is found by
-//! looking at sizes and times: at all files now and then, at files that were opened here every time.
+//! The sessions are files of many agents, which continue to write them. Changes are detected by
+//! sizes and times: of all files at intervals, and of files that were opened here every time.
 
 use crate::cache::checksum;
 use crate::files::{Files, Stamp, unix_nanos};
@@ -20,8 +20,9 @@ use treering::{Catalog, Error, Result, SessionId};
 
 /// The [`Store`] of all sessions in some places.
 ///
-/// New sessions go to the first directory of the user, removed ones to the trash. Of several files with the
-/// same session id, the one with the latest message has it; the others have an id with a hash of their path added.
+/// New sessions are created in the first directory of the user, and removed ones are moved to the
+/// trash. Of several files with the same session id, the one with the latest message has this id;
+/// the others have the id with a hash of their path added.
 ///
 /// ```
 /// # let dir = tempfile::tempdir()?;
@@ -37,12 +38,12 @@ use treering::{Catalog, Error, Result, SessionId};
 /// ```
 #[derive(Debug)]
 pub struct LocalStore {
-    /// The name of this store in its marks, whose numbers count the changes that it noticed.
+    /// The name of this store in its marks, whose numbers count the detected changes.
     instance: String,
     index: SessionIndex,
     trash: Option<Trash>,
     interval: Duration,
-    /// Whether sessions are removed although a program may be writing them.
+    /// Whether sessions are removed even if a program may be writing them.
     removes_recent: bool,
     state: Mutex<State>,
 }
@@ -54,7 +55,7 @@ struct State {
     sessions: Vec<SessionInfo>,
     paths: HashMap<SessionId, PathBuf>,
     ids: HashMap<PathBuf, SessionId>,
-    /// Whether the index has to be read again before it tells the sessions.
+    /// Whether the index has to be read again before the sessions are listed.
     is_stale: bool,
     looked: Option<Instant>,
     /// The number of changes so far, and the last change of each session.
@@ -65,7 +66,7 @@ struct State {
 #[derive(Debug)]
 struct KnownFile {
     stamp: Stamp,
-    /// Whether it was opened here.
+    /// Whether the session was opened through this store.
     is_followed: bool,
 }
 
@@ -76,7 +77,7 @@ struct Change {
 }
 
 impl LocalStore {
-    /// Returns the store of an index. Nothing is read yet.
+    /// Creates the store of an index. Nothing is read yet.
     pub fn new(index: SessionIndex) -> Self {
         let state = Mutex::new(State { is_stale: true, ..State::default() });
         let (instance, interval) = (SessionId::generate().to_string(), Duration::ZERO);
@@ -89,25 +90,25 @@ impl LocalStore {
         LocalStore { trash: Some(trash), ..self }
     }
 
-    /// Looks for new files, and at files that were not opened here, at most this often.
+    /// Searches for new files, and checks files that were not opened here, at most this often.
     #[must_use]
     pub fn with_interval(self, interval: Duration) -> Self {
         LocalStore { interval, ..self }
     }
 
-    /// Removes sessions also if they were written to a moment ago. Otherwise that is refused, because the
-    /// program that writes them would go on writing to the trash.
+    /// Allows to remove sessions that were modified a moment ago. By default this is refused,
+    /// because the program that writes them would continue to write to the file in the trash.
     #[must_use]
     pub fn removing_recent(self) -> Self {
         LocalStore { removes_recent: true, ..self }
     }
 
-    /// Returns the sessions as a list shows them, newest first.
+    /// Returns the sessions, newest first.
     pub fn sessions(&self) -> Vec<SessionInfo> {
         self.current().sessions.clone()
     }
 
-    /// Returns the state after looking at the files.
+    /// Returns the state after checking the files.
     fn current(&self) -> MutexGuard<'_, State> {
         let mut state = self.state();
         let found = self.look(&mut state);
@@ -138,7 +139,7 @@ impl LocalStore {
         Err(Error::UnknownSession(id.clone()))
     }
 
-    /// Looks at the files that may have changed. Returns all files, if it looked at all of them.
+    /// Checks the files that may have changed. Returns all files, if all were checked.
     fn look(&self, state: &mut State) -> Option<Files> {
         if state.looked.is_none_or(|looked| looked.elapsed() >= self.interval) {
             return Some(self.look_at_all(state));
@@ -156,7 +157,7 @@ impl LocalStore {
         None
     }
 
-    /// Looks at all files and returns them.
+    /// Checks all files and returns them.
     fn look_at_all(&self, state: &mut State) -> Files {
         let files = Files::of(self.index.places().iter());
         let mut gone = std::mem::take(&mut state.files);
@@ -185,8 +186,8 @@ impl LocalStore {
         let found = found.unwrap_or_else(|| Files::of(self.index.places().iter()));
         state.sessions = self.index.read_found(found);
         let mut paths = HashMap::with_capacity(state.sessions.len());
-        // Newest first: the first one of an id has it. A session whose id cannot be written in an
-        // address is listed and not opened.
+        // The sessions are newest first, so the first one with an id has it. A session whose id
+        // cannot be part of an address is listed but cannot be opened.
         for session in &mut state.sessions {
             let Ok(mut id) = SessionId::new(session.id.as_ref()) else { continue };
             if paths.contains_key(&id) {
@@ -208,15 +209,15 @@ impl LocalStore {
     }
 }
 
-/// Returns the id of a file whose session id another file has: it stays the same for as long as the file is where
-/// it is.
+/// Returns the id of a file whose session id another file has. It stays the same as long as the
+/// file is not moved.
 fn copy_id(id: &SessionId, path: &Path) -> Option<SessionId> {
     let hash = checksum(path.as_os_str().as_encoded_bytes());
     SessionId::new(&format!("{id}.{:08x}", hash >> 32)).ok()
 }
 
 impl State {
-    /// Notes that a file is new or has changed.
+    /// Records that a file is new or has changed.
     fn note(&mut self, path: &Path, stamp: Stamp) {
         self.is_stale = true;
         if let Some(file) = self.files.get_mut(path) {

@@ -1,49 +1,50 @@
-//! The directories in which agents keep their sessions.
+//! The directories in which agents store their sessions.
 //!
-//! Every agent has a directory below the home directory, and most have a variable that moves it. Both
-//! are read as the agent itself reads them. All profiles are searched, not only the active one, because
-//! sessions of the others are on this machine, too. Users who keep sessions elsewhere name the
-//! directories, and then only those are searched. A directory that does not exist is ignored.
+//! Every agent has a directory below the home directory, and most have a variable that moves it.
+//! Both are read as the agent itself reads them. All profiles are searched, not only the active
+//! one, because the sessions of the others are on this machine as well. Users with sessions in
+//! other directories name these, and then only those are searched. A directory that does not exist
+//! is ignored.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use treering::Dialect;
 use treering::dialect::{BaseDir, SessionNames};
 
-/// The variable that names the directories to look in instead of the agents' own, separated as in `PATH`.
+/// The variable that names the directories to search instead of the agents' own, separated as in
+/// `PATH`.
 pub(crate) const SESSIONS: &str = "TREERING_SESSIONS";
 
-/// Depth to which directories named by the user are searched: deeper than people keep files, and
-/// still bounded.
+/// The depth to which directories named by the user are searched: deeper than usual, but bounded.
 const ANY_DEPTH: usize = 16;
 
-/// A directory with sessions in it, or in directories below it.
+/// A directory that contains sessions, directly or in directories below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The agent that the directory belongs to, if any.
     pub agent: Option<Dialect>,
-    /// The directory.
+    /// The path of the directory.
     pub dir: PathBuf,
-    /// Levels of directories below it that may hold sessions.
+    /// The number of levels of directories below it that may contain sessions.
     pub depth: usize,
-    /// The names of session files there.
+    /// The names of session files in the directory.
     pub names: SessionNames,
 }
 
 impl Place {
-    /// Returns a directory that the user named.
+    /// Creates the place for a directory that the user named.
     pub fn named(dir: impl Into<PathBuf>) -> Self {
         Place { agent: None, dir: dir.into(), depth: ANY_DEPTH, names: SessionNames::ANY }
     }
 
-    /// Returns whether sessions may be anywhere below it, so that what is not looked into has to be
-    /// said.
+    /// Returns whether sessions may be anywhere below the directory, so that directories that are
+    /// not searched must be reported.
     pub(crate) fn is_open_ended(&self) -> bool {
         self.depth >= ANY_DEPTH
     }
 }
 
-/// All places to look in, and where to remember what was found.
+/// All directories to search, and the location of the cache.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
     places: Vec<Place>,
@@ -53,8 +54,8 @@ pub struct Places {
 }
 
 impl Places {
-    /// Returns the places on this machine. `var` says what an environment variable is set to; this
-    /// is the one place where the environment is looked at.
+    /// Returns the places on this machine. `var` returns the value of an environment variable; only
+    /// this function reads the environment.
     ///
     /// ```
     /// use treering_index::Places;
@@ -74,7 +75,7 @@ impl Places {
             None => {
                 places.own = env.data_dir().map(|dir| dir.join("treering").join("sessions"));
                 places.add_agents(&env);
-                // A directory for each project, as pi has it.
+                // There is a directory for each project, as in pi.
                 let own = places.own.clone();
                 let own =
                     own.map(|dir| Place { agent: None, dir, depth: 1, names: SessionNames::ANY });
@@ -84,7 +85,7 @@ impl Places {
         places
     }
 
-    /// Returns only these directories.
+    /// Replaces the places by these directories.
     #[must_use]
     pub fn only(self, dirs: impl IntoIterator<Item = PathBuf>) -> Self {
         let places = Places { places: Vec::new(), ..self }.and(dirs);
@@ -92,19 +93,20 @@ impl Places {
         Places { own, ..places }
     }
 
-    /// These directories as well.
+    /// Adds these directories.
     #[must_use]
     pub fn and(mut self, dirs: impl IntoIterator<Item = PathBuf>) -> Self {
         dirs.into_iter().for_each(|dir| self.add(Place::named(dir)));
         self
     }
 
-    /// Returns the places, whether or not they exist.
+    /// Returns all places, whether or not they exist.
     pub fn iter(&self) -> impl Iterator<Item = &Place> {
         self.places.iter()
     }
 
-    /// Returns the directory for new sessions: treering's own, else the first that the user named.
+    /// Returns the directory for new sessions: treering's own, or else the first that the user
+    /// named.
     pub fn own(&self) -> Option<&Path> {
         self.own.as_deref()
     }
@@ -114,13 +116,12 @@ impl Places {
         self.home.as_deref()
     }
 
-    /// Returns where to remember what was found: a file in the user's directory for what can be
-    /// made again.
+    /// Returns the path of the cache, in the user's cache directory.
     pub fn cache_file(&self) -> Option<&Path> {
         self.cache.as_deref()
     }
 
-    /// Adds a directory, unless another agent's variable points to the same one.
+    /// Adds a directory, unless another place has the same one.
     fn add(&mut self, place: Place) {
         if !self.places.iter().any(|known| known.dir == place.dir) {
             self.places.push(place);
@@ -151,7 +152,7 @@ fn profiles(root: &Path) -> Vec<PathBuf> {
     dirs
 }
 
-/// The environment as a function.
+/// Reads environment variables through a function.
 struct Env<'a> {
     var: &'a dyn Fn(&str) -> Option<OsString>,
 }
@@ -192,7 +193,8 @@ impl Env<'_> {
         }
     }
 
-    /// Returns a directory in a variable. Agents take a leading `~` for the home directory.
+    /// Returns the directory that a variable names. Agents replace a leading `~` by the home
+    /// directory.
     fn dir(&self, name: &str) -> Option<PathBuf> {
         let dir = PathBuf::from(self.set(name)?);
         match dir.strip_prefix("~") {
@@ -211,7 +213,7 @@ impl Env<'_> {
     }
 
     fn cache_dir(&self) -> Option<PathBuf> {
-        // A relative path there is to be ignored, says the convention.
+        // According to the convention, a relative path is ignored.
         let xdg = self.set("XDG_CACHE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
         xdg.or_else(|| match () {
             () if cfg!(target_os = "macos") => self.below_home("Library/Caches"),

@@ -1,20 +1,20 @@
 //! Decides which sessions belong to a project.
 //!
-//! Only a session's own word for its directory counts: directories of sessions are named after projects
-//! in ways that cannot be turned back. A project is a directory with everything below it. A user
-//! deep inside of one means all of it, so the project is looked for upwards, as far as the
-//! repository it is in.
+//! Only the directory in a session's header counts: directories of sessions are named after
+//! projects in ways that cannot be reversed. A project is a directory with everything below it. A
+//! user in a subdirectory means the whole project, so the project is the repository around the
+//! current directory.
 
 use std::path::{Path, PathBuf};
 
-/// A directory whose sessions are asked for.
+/// A directory whose sessions belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     root: PathBuf,
 }
 
 impl Project {
-    /// Returns the directory and what is below it.
+    /// Creates the project of a directory and everything below it.
     ///
     /// ```
     /// use treering_index::Project;
@@ -25,20 +25,20 @@ impl Project {
         Project { root: root.into() }
     }
 
-    /// Returns the project of the directory `cwd`: the repository around it, else `cwd`
-    /// itself. A repository of a whole home directory is no project.
+    /// Returns the project of the directory `cwd`: the repository around it, or else `cwd` itself.
+    /// A repository of a whole home directory is not a project.
     pub fn around(cwd: &Path, home: Option<&Path>) -> Self {
         let dirs = cwd.ancestors().take_while(|dir| Some(*dir) != home);
         let repository = dirs.into_iter().find(|dir| dir.join(".git").exists());
         Project::new(repository.unwrap_or(cwd))
     }
 
-    /// Returns its directory.
+    /// Returns the directory of the project.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns whether a session with this directory belongs to it.
+    /// Returns whether a session with this directory belongs to the project.
     pub fn has(&self, cwd: impl AsRef<Path>) -> bool {
         cwd.as_ref().starts_with(&self.root)
     }

@@ -1,5 +1,5 @@
-//! Encodes and decodes the cache's record of one file. Decoding trusts nothing: bytes that do not
-//! fit are not a record.
+//! Encodes and decodes the cache's record of one file. Decoding trusts nothing: invalid bytes are
+//! not a record.
 
 use std::path::{Path, PathBuf};
 use treering::SessionId;
@@ -10,7 +10,7 @@ use treering::catalog::SessionInfo;
 pub(crate) enum Known {
     /// The file is a session with this summary.
     Session(Box<SessionInfo>),
-    /// It is no session, and why.
+    /// The file is not a session, for this reason.
     NoSession(String),
 }
 
@@ -58,7 +58,8 @@ pub(crate) fn put_u64(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(&number.to_le_bytes());
 }
 
-/// Nothing here is ever as long as a `u32` could not say; if it were, reading would find out.
+/// Appends bytes with their length. Nothing here is too long for a `u32`; if it were, decoding
+/// would fail.
 pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
     out.extend_from_slice(bytes);
@@ -71,7 +72,7 @@ fn put_option<T>(out: &mut Vec<u8>, value: Option<T>, put: impl FnOnce(&mut Vec<
     }
 }
 
-/// Takes one thing after the other from bytes.
+/// Reads values from bytes, one after the other.
 #[derive(Debug)]
 pub(crate) struct Reader<'a>(&'a [u8]);
 
@@ -118,7 +119,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(self.bytes()?).ok().map(str::to_owned)
     }
 
-    /// Returns `None` if it does not fit.
+    /// Reads an optional value; the outer `None` means that the bytes are invalid.
     fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
         match self.byte()? {
             0 => Some(None),
@@ -160,7 +161,7 @@ pub(crate) fn path_from(bytes: &[u8]) -> Option<PathBuf> {
     Some(path.into())
 }
 
-/// Returns a path as text; a path that is not UTF-8 is not remembered.
+/// Returns a path as text; a path that is not UTF-8 is not cached.
 #[cfg(not(unix))]
 pub(crate) fn path_bytes(path: &Path) -> Option<&[u8]> {
     path.to_str().map(str::as_bytes)

@@ -1,4 +1,4 @@
-//! Reads the index: every session in all directories, with the facts that lists show.
+//! Reads the index: all sessions in all directories, with the facts for lists.
 //!
 //! Cached sessions are returned at once. The others are read on all cores and returned as they
 //! become known, most recently written file first, so that a list can be shown while it grows.
@@ -13,31 +13,31 @@ use treering::catalog::{Progress, SessionInfo};
 use treering::usage::{EventSeed, SessionEvents};
 use treering::{Error, Session};
 
-/// Most bytes kept of a first message or a name: more than any list shows.
+/// The maximum length of a first message or a name, in bytes: more than any list shows.
 const TEXT: usize = 1024;
 
-/// Files written to less than this many nanoseconds ago may be written to again without a visible
-/// difference, because file systems take their times from a clock that ticks slowly.
+/// The age in nanoseconds below which a file may be modified again without a visible difference,
+/// because the clocks of file systems are coarse.
 const TICK: i64 = 20_000_000;
 
-/// Most nanoseconds by which the clock of a file server may be ahead. A file dated even later was
-/// dated on purpose.
+/// The maximum number of nanoseconds by which the clock of a file server may be ahead. A file with
+/// a later time was given it on purpose.
 const AHEAD: i64 = 3_600_000_000_000;
 
-/// All sessions of some places.
+/// The index of all sessions in some directories.
 #[derive(Debug, Clone)]
 pub struct SessionIndex {
     places: Places,
     cache: Option<PathBuf>,
 }
 
-/// One more thing known while an index is read.
+/// A step of reading an index.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Step<'a> {
-    /// The number of files that were read, of all files.
+    /// The number of files that were read, and the number of all files.
     pub progress: Progress,
-    /// The session; `None` for a file that is none.
+    /// The session; `None` for a file that is not a session.
     pub session: Option<&'a SessionInfo>,
 }
 
@@ -47,9 +47,9 @@ pub struct Step<'a> {
 pub struct Skipped {
     /// The path of the file or directory.
     pub path: PathBuf,
-    /// The reason.
+    /// The reason why it was left out.
     pub reason: String,
-    /// It could be read, but is no session. Otherwise it could not be read.
+    /// Whether the file could be read but is not a session. Otherwise it could not be read.
     pub is_no_session: bool,
 }
 
@@ -57,11 +57,11 @@ pub struct Skipped {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Contents {
-    /// The sessions, newest first. Of a long name or first message only the beginning.
+    /// The sessions, newest first. Long names and first messages are cut.
     pub sessions: Vec<SessionInfo>,
     /// The files and directories that could not be read.
     pub skipped: Vec<Skipped>,
-    /// Number of files that were read because they were not cached.
+    /// The number of files that were read because they were not cached.
     pub read: usize,
 }
 
@@ -83,24 +83,24 @@ impl SessionIndex {
         SessionIndex { places, cache }
     }
 
-    /// With a cache in another file, or with none.
+    /// Sets another file for the cache, or none.
     #[must_use]
     pub fn with_cache(self, cache: Option<PathBuf>) -> Self {
         SessionIndex { cache, ..self }
     }
 
-    /// Returns the places it looks in.
+    /// Returns the places that are searched.
     pub fn places(&self) -> &Places {
         &self.places
     }
 
-    /// Returns the files that look like sessions, none of them read.
+    /// Returns the files whose names are those of sessions, without reading them.
     pub fn files(&self) -> Vec<PathBuf> {
         Files::of(self.places.iter()).found.into_iter().map(|found| found.path).collect()
     }
 
-    /// Returns the files that look like sessions, in the order of their paths, and the directories that
-    /// were not looked into. Reads none of the files.
+    /// Returns the files whose names are those of sessions, in the order of their paths, and the
+    /// directories that were not searched. Reads none of the files.
     pub fn find(&self) -> (Vec<PathBuf>, Vec<Skipped>) {
         let files = Files::of(self.places.iter());
         let skipped = |(path, error): (PathBuf, std::io::Error)| Skipped {
@@ -113,8 +113,8 @@ impl SessionIndex {
         (found, files.unreadable.into_iter().map(skipped).collect())
     }
 
-    /// Returns files that treering left unfinished in its places and beside its cache, because it
-    /// was killed or because it is at it right now.
+    /// Returns unfinished files of treering in its directories and beside its cache: it was killed,
+    /// or is writing them right now.
     pub fn leftovers(&self) -> Vec<PathBuf> {
         let mut found = Files::of(self.places.iter()).leftovers;
         let dir = self.cache.as_deref().and_then(Path::parent);
@@ -129,7 +129,7 @@ impl SessionIndex {
         found
     }
 
-    /// Reads the facts that lists show about one session.
+    /// Reads the facts for lists about one session.
     pub fn info(path: &Path) -> Result<SessionInfo, Error> {
         treering::catalog::info(path).map(shortened)
     }
@@ -188,12 +188,12 @@ impl SessionIndex {
     }
 }
 
-/// An index while it is read.
+/// The state of reading an index.
 struct Reading<F> {
     contents: Contents,
     progress: Progress,
     step: F,
-    /// The events of the sessions, if they are asked for.
+    /// The events of the sessions, if they are requested.
     events: Option<HashMap<PathBuf, SessionEvents>>,
 }
 
@@ -228,7 +228,7 @@ impl<F: FnMut(Step<'_>)> Reading<F> {
         (self.step)(Step { progress: self.progress, session: self.contents.sessions.last() });
     }
 
-    /// Reads what the cache does not know, and lets it know.
+    /// Reads the files that are not cached, and adds them to the cache.
     fn read(&mut self, unknown: Vec<(PathBuf, Stamp)>, cache: &mut Cache) {
         let now = unix_nanos(SystemTime::now());
         let stamps: HashMap<&Path, Stamp> =
@@ -242,7 +242,7 @@ impl<F: FnMut(Step<'_>)> Reading<F> {
                     (Known::Session(Box::new(shortened(info))), events)
                 }
                 Err(Error::NotASession { reason, .. }) => (Known::NoSession(reason), None),
-                // It may be readable next time.
+                // The file may be readable next time.
                 Err(error) => return self.skip_file(path.to_owned(), error.to_string(), false),
             };
             let is_settled = |stamp: &&Stamp| !(now - TICK..now + AHEAD).contains(&stamp.modified);
@@ -256,7 +256,8 @@ impl<F: FnMut(Step<'_>)> Reading<F> {
         });
     }
 
-    /// Returns the events of a session. Those of a large archive are only read if they are asked for.
+    /// Returns the events of a session. Those of a large archive are read only if they are
+    /// requested.
     fn whole_events(
         &self,
         info: &SessionInfo,

@@ -1,8 +1,8 @@
 //! Polls session files and reports changes as events.
 //!
-//! Looking means asking the file system for sizes and times, which is cheap, works on every file system
-//! and needs no permission; notifications of the system are none of the three. The memory
-//! is one stamp for each file.
+//! A poll reads sizes and times from the file system, which is cheap, works on every file system
+//! and needs no permission; none of this is true for notifications of the system. The memory is one
+//! stamp for each file.
 
 use crate::files::{Files, Found, Stamp};
 use crate::places::Places;
@@ -12,41 +12,41 @@ use std::path::PathBuf;
 /// A change of a file between two polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileChange {
-    /// It was not there before.
+    /// The file is new.
     New,
-    /// It became longer.
+    /// The file became longer.
     Grown {
-        /// Its size before, in bytes.
+        /// The size before, in bytes.
         from: u64,
-        /// Its size now.
+        /// The size after, in bytes.
         to: u64,
     },
-    /// It became shorter.
+    /// The file became shorter.
     Shrunk {
-        /// Its size before, in bytes.
+        /// The size before, in bytes.
         from: u64,
-        /// Its size now.
+        /// The size after, in bytes.
         to: u64,
     },
-    /// Another file has its name now.
+    /// The file was replaced by another one.
     Replaced,
-    /// It is not there any more.
+    /// The file was removed.
     Gone,
 }
 
-/// Something that happened to a file.
+/// A change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
     /// The change.
     pub change: FileChange,
 }
 
 impl Stamp {
-    /// Returns the change of a file from the stamp `before` to this one. `None`: nothing that can
-    /// be seen from outside.
+    /// Returns the change of a file from the stamp `before` to this one; `None` if no change is
+    /// visible.
     pub fn since(&self, before: &Stamp) -> Option<FileChange> {
         let (from, to) = (before.size, self.size);
         if (self.device, self.inode) != (before.device, before.inode) {
@@ -60,7 +60,7 @@ impl Stamp {
     }
 }
 
-/// Session files under observation.
+/// Watches session files by polling.
 ///
 /// ```
 /// # let dir = tempfile::tempdir()?;
@@ -79,7 +79,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch. What is there now is no event.
+    /// Begins to watch. Existing files are not reported.
     pub fn new(places: Places) -> Self {
         let known = look(&places).map(|file| (file.path, file.stamp)).collect();
         Watch { places, known }

@@ -1,8 +1,8 @@
 //! Actions on session files as files: delete to the trash, compress, restore.
 //!
-//! Nothing is pulled from under a writer (`quiet`, `retire`), what goes can come back (`trash`), and what is
-//! compressed was read again before the original goes (`pack`). Nothing here looks at the environment or
-//! at the clock by itself.
+//! A file that is being written is not touched (`quiet`, `retire`), removed files can be restored
+//! (`trash`), and a compressed file is read again before the original is removed (`pack`). Nothing
+//! here reads the environment or the clock.
 
 mod pack;
 mod quiet;
@@ -20,59 +20,59 @@ use treering::Dialect;
 use treering::internal::fs::{self, File};
 use treering::storage::UnpackLimits;
 
-/// The reason why a file was left as it was.
+/// The refusal of an action: the file was not changed.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {reason}", path.display())]
 #[non_exhaustive]
 pub struct Refusal {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
     /// The reason.
     pub reason: Reason,
 }
 
-/// The reason why a file was left as it was.
+/// The reason why an action on a file was refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Reason {
-    /// It leads to this file.
+    /// The path is a symbolic link to this file.
     #[error("it is a link")]
     Link(PathBuf),
     /// The file is locked.
     #[error("another process is writing to it")]
     Locked,
-    /// Not every agent locks what it writes.
+    /// The file was modified a moment ago, and not every agent locks the files it writes.
     #[error("it was written to a moment ago")]
     Recent,
-    /// It is compressed.
+    /// The session is already compressed.
     #[error("it is archived already")]
     Archived,
-    /// It is not compressed.
+    /// The session is not compressed.
     #[error("it is not archived")]
     NotArchived,
-    /// Compressed, it would not be found.
+    /// The name of the compressed file would not be that of a session.
     #[error("its name does not end in .jsonl")]
     Name,
-    /// It is no file of its own.
+    /// The session is not a file of its own.
     #[error("it is in a database, which only its agent changes")]
     Stored,
-    /// The target exists already.
+    /// The target already exists.
     #[error("it exists already")]
     Exists,
-    /// Another program wrote to the file meanwhile, or put another one in its place.
+    /// Another program wrote to the file meanwhile, or replaced it.
     #[error("it was written to meanwhile; nothing was changed")]
     Changed,
-    /// Another program wrote to the file meanwhile and then created a new one with its name. The file
-    /// that was written to has this name now.
+    /// Another program wrote to the file meanwhile and then created a new one with its name. The
+    /// file that was written to has this name now.
     #[error("it was written to and created anew meanwhile; the old file is {}", .0.display())]
     Renamed(PathBuf),
-    /// It was compressed but could not be removed; this is the complete copy.
+    /// The file was compressed but could not be removed. The path is that of the complete copy.
     #[error("cannot be removed: {1}")]
     Stays(PathBuf, io::Error),
-    /// It is no session.
+    /// The file is not a session.
     #[error(transparent)]
     Session(#[from] treering::Error),
-    /// It cannot be read or moved.
+    /// The file cannot be read or moved.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -103,8 +103,8 @@ impl Reason {
     }
 }
 
-/// Moves a session to the trash and says where it is now; without a trash it is deleted. One that is
-/// written to, or was a moment before `now`, stays where it is.
+/// Moves a session to the trash and returns its new path; without a trash it is deleted. A session
+/// that is being written, or was modified a moment before `now`, is refused.
 ///
 /// ```
 /// use treering_index::housekeeping::discard;
@@ -133,7 +133,7 @@ pub fn discard(path: &Path, trash: Option<&Trash>, now: i64) -> Result<Option<Pa
     }
 }
 
-/// Fails for a file that another program wrote to while it was to be removed.
+/// Fails for a file that another program wrote to while it was being removed.
 fn changed(retired: Retired, path: &Path) -> Result<(), Refusal> {
     match retired {
         Retired::Gone(synced) => synced.map_err(|error| {
@@ -145,20 +145,21 @@ fn changed(retired: Retired, path: &Path) -> Result<(), Refusal> {
     }
 }
 
-/// A session under another name: compressed, or no longer.
+/// The result of compressing or decompressing a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Exchanged {
-    /// The path of the file now.
+    /// The new path of the file.
     pub path: PathBuf,
-    /// Its size before, in bytes.
+    /// The size before, in bytes.
     pub from: u64,
-    /// Its size now.
+    /// The size after, in bytes.
     pub to: u64,
 }
 
-/// Compresses a session: `NAME.jsonl` becomes `NAME.jsonl.zst`. Also says whose it is: not every agent
-/// finds it then. `progress` is told how many bytes were looked at, and of how many.
+/// Compresses a session: `NAME.jsonl` becomes `NAME.jsonl.zst`. Also returns its dialect, because
+/// not every agent finds compressed sessions. `progress` is called with the number of bytes that
+/// were read, and the number of all bytes.
 pub fn archive(
     path: &Path,
     now: i64,
@@ -180,8 +181,8 @@ pub fn archive(
     Ok((exchange(path, &file, target.into(), make)?, agent))
 }
 
-/// Decompresses a session: `NAME.jsonl.zst` becomes `NAME.jsonl`. One whose content exceeds the limits
-/// is refused, and stays as it is.
+/// Decompresses a session: `NAME.jsonl.zst` becomes `NAME.jsonl`. A session whose content exceeds
+/// the limits is refused and not changed.
 pub fn unarchive(
     path: &Path,
     now: i64,
@@ -196,7 +197,7 @@ pub fn unarchive(
     exchange(path, &file, path.with_extension(""), make)
 }
 
-/// Makes one file of the other, and lets the other go.
+/// Creates one file from the other, and removes the other.
 fn exchange(
     path: &Path,
     file: &File,
@@ -212,9 +213,9 @@ fn exchange(
     };
     let before = Written::of(file).map_err(failed)?;
     make(file, &target).map_err(failed)?;
-    // A program that takes no lock may have written meanwhile, or put another file in its place.
+    // A program that takes no lock may have written meanwhile, or replaced the file.
     match retire::remove(path, file, before) {
-        // If its name comes back, there are two whole copies.
+        // If its name comes back after a power failure, there are two complete copies.
         Ok(Retired::Gone(_)) => {}
         Ok(retired) => {
             fs::remove_file(&target).map_err(failed)?;

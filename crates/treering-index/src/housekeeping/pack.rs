@@ -1,8 +1,8 @@
-//! Files compressed and back, without loss: what was made is read again before it counts.
+//! Compresses and decompresses files without loss: the result is read again before it counts.
 //!
-//! The name a file will have appears only when the file is complete, and the old file goes only after
-//! that, so that at every moment one of the two is whole. The new one keeps the time and the permissions
-//! of the old.
+//! The new name appears only when the file is complete, and the old file is removed only after
+//! that, so that one of the two is complete at any time. The new file keeps the time and the
+//! permissions of the old one.
 
 use ruzstd::encoding::{CompressionLevel, FrameCompressor};
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
@@ -10,22 +10,22 @@ use std::path::Path;
 use treering::internal::fs::{self, Access, File, NewFile};
 use treering::storage::UnpackLimits;
 
-/// Is told how many bytes were looked at, and of how many.
+/// Is called with the number of bytes that were read, and the number of all bytes.
 type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
-/// Compresses `file` to `target`. The source stays.
+/// Compresses `file` to `target`. The source is not removed.
 pub(super) fn pack(file: &File, target: &Path, progress: Progress<'_>) -> io::Result<()> {
     make(file, target, |new| {
         compress(Metered::new(rewound(file)?, progress)?, new)?;
         let mut packed = BufReader::new(rewound(new)?);
         let mut same = Same::new(BufReader::new(Metered::new(rewound(file)?, progress)?));
-        // Fails for what could not be read later.
+        // This fails for a file that could not be decompressed later.
         treering::storage::decompress(&mut packed, &mut same, UnpackLimits::default())?;
         same.finish()
     })
 }
 
-/// Decompresses `file` to `target`, within limits. The source stays.
+/// Decompresses `file` to `target`, within limits. The source is not removed.
 pub(super) fn unpack(
     file: &File,
     target: &Path,
@@ -45,8 +45,8 @@ fn rewound(mut file: &File) -> io::Result<&File> {
     Ok(file)
 }
 
-/// Makes a file that appears complete or not at all, and must not exist. It has the time, the owner and
-/// the permissions of `source`.
+/// Creates a file that appears complete or not at all, and must not exist. It has the time, the
+/// owner and the permissions of `source`.
 fn make(
     source: &File,
     target: &Path,
@@ -74,7 +74,7 @@ fn compress(source: Metered<'_, '_>, target: &File) -> io::Result<()> {
     }
 }
 
-/// A file, with a word on how far reading it has come.
+/// A reader of a file that reports its progress.
 struct Metered<'a, 'b> {
     file: &'a File,
     done: u64,
@@ -97,7 +97,7 @@ impl Read for Metered<'_, '_> {
     }
 }
 
-/// The compressor cannot be told of errors: they are kept until it is done.
+/// Keeps errors until the compressor is done, because it cannot report them.
 struct Tolerant<T> {
     inner: T,
     failed: Option<io::Error>,
@@ -137,7 +137,7 @@ impl<T: Write> Write for Tolerant<T> {
     }
 }
 
-/// Takes bytes that must be those of a reader.
+/// A writer that compares the bytes with those of a reader.
 struct Same<R> {
     expected: R,
     buffer: Vec<u8>,
@@ -148,7 +148,7 @@ impl<R: Read> Same<R> {
         Same { expected, buffer: Vec::new() }
     }
 
-    /// The reader must have no more than was compared.
+    /// Fails if the reader has more bytes than were compared.
     fn finish(mut self) -> io::Result<()> {
         match self.expected.read(&mut [0; 1])? {
             0 => Ok(()),
@@ -172,7 +172,7 @@ impl<R: Read> Write for Same<R> {
     }
 }
 
-/// Returns whether two files hold the same bytes.
+/// Returns whether two files have the same bytes.
 pub fn is_same(a: &Path, b: &Path) -> io::Result<bool> {
     let (a, b) = (fs::open(a, Access::Read)?, fs::open(b, Access::Read)?);
     if a.size()? != b.size()? {

@@ -1,7 +1,8 @@
-//! Whether a session is left alone: what moves or removes a file must not pull it from under a writer.
+//! Decides whether a session is idle: a file must not be moved or removed while a program writes to
+//! it.
 //!
-//! treering's own writers lock the file. Agents do not; what was written to a moment ago is taken to be
-//! in use.
+//! treering's own writers lock the file. Agents do not, so a file that was modified a moment ago
+//! counts as being in use.
 
 use super::{Reason, Refusal};
 use std::fs::TryLockError;
@@ -9,15 +10,15 @@ use std::path::Path;
 use std::time::SystemTime;
 use treering::internal::fs::{self, Access, File};
 
-/// Time after a write during which a session may still be in use, in milliseconds.
+/// The time after a write during which a session may still be in use, in milliseconds.
 const MOMENT: i64 = 10_000;
 
-/// Whether a session that was written to a moment ago may be acted on.
+/// The treatment of a session that was modified a moment ago.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recent {
-    /// It is left alone.
+    /// The action is refused.
     Refused,
-    /// It is as good as any.
+    /// The action is allowed.
     Accepted,
 }
 
@@ -42,8 +43,8 @@ pub fn hold(path: &Path, recent: Recent, now: i64) -> Result<File, Refusal> {
     Ok(file)
 }
 
-/// Refuses a session that was written to a moment before `now`, in Unix milliseconds: an agent that takes no
-/// lock may be about to write to it again.
+/// Refuses a session that was modified a moment before `now`, in Unix milliseconds: an agent that
+/// takes no lock may be about to write to it again.
 pub fn check_idle(path: &Path, now: i64) -> Result<(), Refusal> {
     check_is_file(path)?;
     let metadata = fs::metadata(path).map_err(|error| Reason::Io(error).of(path))?;
@@ -61,8 +62,7 @@ fn check_is_file(path: &Path) -> Result<(), Refusal> {
     }
 }
 
-/// Returns for how long nothing was written to a file that was last written at `modified`, in
-/// milliseconds.
+/// Returns the time since a file was last modified at `modified`, in milliseconds.
 pub fn idle(modified: SystemTime, now: i64) -> i64 {
     let modified = modified.duration_since(SystemTime::UNIX_EPOCH);
     let modified = modified.map_or(0, |time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX));

@@ -1,16 +1,16 @@
-//! Removes a file whose content is elsewhere, or that the user does not want any more.
+//! Removes a file that was copied, or that the user deletes.
 //!
-//! Agents take no lock. Until the very end one may write to the file or put another one in its place, and
-//! the system cannot remove a file only if nothing was written to it. The file therefore gets another name
-//! first, is watched for a while, and goes only if it is still the same.
+//! Agents take no lock. One of them may write to the file, or replace it, at any time, and no
+//! system call removes a file on the condition that it is unchanged. The file therefore gets
+//! another name first, is watched for a while, and is removed only if it did not change.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use treering::internal::fs::{self, File, FileId, NewFile};
 
-/// A program that opened the file before it lost its name may write to it a little later: the file is
-/// watched for this long.
+/// A program that opened the file before it was renamed may write to it a little later: the file is
+/// watched for this time.
 const QUIET: Duration = Duration::from_millis(20);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
@@ -32,16 +32,19 @@ impl Written {
 /// The result of a removal.
 #[derive(Debug)]
 pub(super) enum Retired {
-    /// It is gone; it may come back after a power failure if its directory could not be synced.
+    /// The file was removed; it may come back after a power failure if its directory could not be
+    /// synced.
     Gone(io::Result<()>),
-    /// It changed, and is where it was.
+    /// The file has changed, and was not removed.
     Stays,
-    /// It changed, and has this name now: another program created a file with the old name.
+    /// The file has changed, and has this name now: another program created a file with the old
+    /// name.
     Renamed(PathBuf),
 }
 
-/// Removes `file` from `path`, unless it was written to since it was `before`, or something else is at
-/// `path` now. On an error it is where it was, or beside it under a name that ends in `.bak`.
+/// Removes `file` from `path`, unless it was modified since `before`, or another file is at `path`
+/// now. After an error the file is at `path`, or in the same directory under a name that ends in
+/// `.bak`.
 pub(super) fn remove(path: &Path, file: &File, before: Written) -> io::Result<Retired> {
     if Written::of(file)? != before {
         return Ok(Retired::Stays);
@@ -53,7 +56,7 @@ pub(super) fn remove(path: &Path, file: &File, before: Written) -> io::Result<Re
             put_back(&aside, path)?;
             return Err(error);
         }
-        // The last moment to write was between the last look and the removal.
+        // A write is still possible between the last check and the removal.
         if Written::of(file)? == before {
             return Ok(Retired::Gone(sync(path)));
         }
@@ -63,7 +66,8 @@ pub(super) fn remove(path: &Path, file: &File, before: Written) -> io::Result<Re
     is_same.map(|_| retired)
 }
 
-/// Removes the name `path` of a file that has another one. A file that another program put there stays.
+/// Removes the name `path` of a file that has another name. A file that another program put there
+/// is not removed.
 pub(super) fn remove_name(path: &Path, id: FileId) -> io::Result<()> {
     match take_name(path, id)? {
         Some(aside) => fs::remove_file(&aside),
@@ -71,7 +75,7 @@ pub(super) fn remove_name(path: &Path, id: FileId) -> io::Result<()> {
     }
 }
 
-/// Gives the file at `path` a name beside it that nothing else has, and returns that name. If it is
+/// Renames the file at `path` to an unused name in the same directory, which is returned. If it is
 /// another file than expected, it gets its name back, and `None` is returned.
 fn take_name(path: &Path, id: FileId) -> io::Result<Option<PathBuf>> {
     let aside = fs::unique_beside(path, "bak");
@@ -85,7 +89,7 @@ fn take_name(path: &Path, id: FileId) -> io::Result<Option<PathBuf>> {
     }
 }
 
-/// Returns whether nothing is written to a file while it is watched.
+/// Returns whether a file does not change while it is watched.
 fn is_unchanged(file: &File, before: Written) -> io::Result<bool> {
     let mut watched = Duration::ZERO;
     while Written::of(file)? == before {
@@ -98,8 +102,9 @@ fn is_unchanged(file: &File, before: Written) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Gives the file at `aside` its old name, if nothing has that. Where there are no links it keeps the new
-/// one: renaming could replace a file that another program creates at this moment.
+/// Gives the file at `aside` its old name, if that does not exist. On file systems without hard
+/// links it keeps the new one, because renaming could replace a file that another program creates
+/// at this moment.
 fn put_back(aside: &Path, path: &Path) -> io::Result<Retired> {
     let retired = match fs::hard_link(aside, path) {
         Ok(()) => {
@@ -112,17 +117,17 @@ fn put_back(aside: &Path, path: &Path) -> io::Result<Retired> {
     Ok(retired)
 }
 
-/// Writes a file that has no name any more to `path`.
+/// Writes a file that no longer has a name to `path`.
 fn restore(mut file: &File, path: &Path) -> io::Result<()> {
     io::Seek::rewind(&mut file)?;
     let mut new = NewFile::beside(path)?;
     io::copy(&mut file, &mut new)?;
     new.file()?.set_attributes(&file.metadata()?)?;
-    // It has its name even if it cannot be synced: there is no other copy.
+    // The file gets its name even if it cannot be synced, because there is no other copy.
     new.publish_replacing_unsynced()?.sync_all()
 }
 
-/// Makes the names beside `path` survive a power failure.
+/// Makes the names in the directory of `path` survive a power failure.
 fn sync(path: &Path) -> io::Result<()> {
     fs::sync_dir(path.parent().unwrap_or(Path::new("")))
 }

@@ -1,7 +1,8 @@
-//! The user's trash: where files go that can come back.
+//! The user's trash, from which files can be restored.
 //!
-//! On Linux and its kin as the FreeDesktop specification has it: the file in `files`, where it came from
-//! and when in `info`. On a Mac a directory without further notes. Elsewhere there is none.
+//! On Linux and similar systems it follows the FreeDesktop specification: the file is in `files`,
+//! its original path and the time in `info`. On macOS it is a directory without such notes. On
+//! other systems there is none.
 
 use super::retire;
 use crate::record::path_from;
@@ -12,14 +13,14 @@ use std::path::{Path, PathBuf};
 use treering::dialect::SessionNames;
 use treering::internal::fs::{self, Access, NewFile};
 
-/// Most files of one name in the trash.
+/// The maximum number of files with the same name in the trash.
 const MAX_SAME: usize = 10_000;
 
-/// A trash.
+/// A trash directory.
 #[derive(Debug, Clone)]
 pub struct Trash {
     files: PathBuf,
-    /// Notes on what is in there.
+    /// The directory of the notes about the files.
     info: Option<PathBuf>,
 }
 
@@ -27,16 +28,17 @@ pub struct Trash {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TrashedFile {
-    /// The file in the trash.
+    /// The path in the trash.
     pub path: PathBuf,
-    /// The path that it had; `None` if the trash keeps no notes, or none that can be read.
+    /// The original path; `None` if the trash has no note about it, or one that cannot be read.
     pub origin: Option<PathBuf>,
-    /// The time at which it was put there, in Unix milliseconds, as its note states it.
+    /// The time at which the file was moved to the trash, in Unix milliseconds, according to its
+    /// note.
     pub deleted: Option<i64>,
     note: Option<PathBuf>,
 }
 
-/// The most bytes of a note that are read.
+/// The maximum size of a note that is read.
 const MAX_NOTE: u64 = 64 * 1024;
 
 impl Trash {
@@ -58,12 +60,12 @@ impl Trash {
         Ok(Trash { files: trash.join("files"), info: Some(trash.join("info")) })
     }
 
-    /// Takes a file, and says where it is now. `now` is in Unix milliseconds.
+    /// Moves a file to the trash and returns its new path. `now` is in Unix milliseconds.
     pub fn take(&self, path: &Path, now: i64) -> io::Result<PathBuf> {
         for dir in std::iter::once(&self.files).chain(&self.info) {
             fs::create_private_dir(dir)?.iter().try_for_each(|dir| fs::sync_dir(dir))?;
         }
-        // The name itself may be a link: that goes, and not what it leads to.
+        // If the name is a symbolic link, the link is moved, not its target.
         let name = path.file_name().ok_or_else(|| none("it has no name"))?;
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
         let path = fs::canonicalize(dir.unwrap_or(Path::new(".")))?.join(name);
@@ -74,7 +76,7 @@ impl Trash {
         Ok(target)
     }
 
-    /// Returns the files in the trash that are sessions by their names, the last deleted first.
+    /// Returns the files in the trash whose names are those of sessions, the last deleted first.
     ///
     /// # Errors
     ///
@@ -98,7 +100,7 @@ impl Trash {
         Ok(found)
     }
 
-    /// Returns a file of the trash with the contents of its note.
+    /// Returns a file of the trash with the content of its note.
     fn look_up(&self, path: PathBuf) -> TrashedFile {
         let note = self.info.as_ref().zip(path.file_name()).map(|(info, name)| {
             let mut name = name.to_owned();
@@ -115,11 +117,12 @@ impl Trash {
         TrashedFile { path, origin, deleted, note }
     }
 
-    /// Puts a file of the trash at `target`, where nothing may be. Missing directories are created.
+    /// Moves a file of the trash to `target`, which must not exist. Missing directories are
+    /// created.
     ///
     /// # Errors
     ///
-    /// Fails with [`io::ErrorKind::AlreadyExists`] if something is at `target`; the file then stays in the
+    /// Fails with [`io::ErrorKind::AlreadyExists`] if `target` exists; the file then stays in the
     /// trash.
     pub fn restore(&self, file: &TrashedFile, target: &Path) -> io::Result<()> {
         if let Some(dir) = target.parent().filter(|dir| !dir.as_os_str().is_empty()) {
@@ -131,18 +134,19 @@ impl Trash {
                 retire::remove_name(&file.path, fs::symlink_metadata(target)?.id)?;
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
-            // Another file system, or one without links. A rename could replace a file.
+            // This is another file system, or one without hard links. A rename could replace a
+            // file.
             Err(_) => copy(&file.path, target)?,
         }
         fs::sync_dir(&self.files)?;
-        // Without its file the note means nothing; the session is back in any case.
+        // A note without its file is useless, and the session is restored in any case.
         if let Some(note) = &file.note {
             let _ = fs::remove_file(note);
         }
         Ok(())
     }
 
-    /// Returns a free name, and its note, which keeps others from taking it.
+    /// Returns an unused name, and its note, which reserves the name.
     fn reserve(&self, path: &Path, now: i64) -> io::Result<(PathBuf, Option<PathBuf>)> {
         let name = path.file_name().unwrap_or_default();
         for attempt in 1..=MAX_SAME {
@@ -173,8 +177,8 @@ fn none(why: &str) -> io::Error {
     io::Error::other(why)
 }
 
-/// Returns a note: where it was, and when it went. The time should be the local one, which we do
-/// not know.
+/// Returns a note with the original path and the time of deletion. The time should be local, but
+/// the time zone is not known.
 fn describe(path: &Path, now: i64) -> String {
     let mut encoded = String::new();
     for &byte in path.as_os_str().as_encoded_bytes() {
@@ -190,7 +194,7 @@ fn describe(path: &Path, now: i64) -> String {
     format!("[Trash Info]\nPath={encoded}\nDeletionDate={time}\n")
 }
 
-/// Returns the path of a note, whose bytes are encoded as in an address.
+/// Returns the path in a note, which is percent-encoded.
 fn decode(text: &str) -> Option<PathBuf> {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -207,8 +211,8 @@ fn decode(text: &str) -> Option<PathBuf> {
     path_from(&bytes)
 }
 
-/// Moves a file to a name that nothing has, to another file system if need be: then the copy is complete
-/// before the file goes.
+/// Moves a file to an unused name, also to another file system: then the copy is complete before
+/// the file is removed.
 fn move_file(path: &Path, target: &Path) -> io::Result<()> {
     match fs::hard_link(path, target) {
         Ok(()) => {
@@ -217,7 +221,7 @@ fn move_file(path: &Path, target: &Path) -> io::Result<()> {
         }
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => copy(path, target),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-        // A file system without links.
+        // The file system has no hard links.
         Err(_) => match fs::rename(path, target) {
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => copy(path, target),
             renamed => renamed,
