@@ -4,8 +4,8 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 use treering::internal::fs::{self, FileKind, NewFile};
 
-/// Returns the file name of a document that is made of a session file: without the endings of
-/// session files.
+/// Returns the file name for the document of a session file, without the extensions of session
+/// files.
 ///
 /// ```
 /// use treering_export::document_name;
@@ -33,8 +33,8 @@ pub enum Existing {
 ///
 /// # Errors
 ///
-/// Fails with [`io::ErrorKind::AlreadyExists`] if something has the name and is to be kept, also if
-/// it appeared while the document was written.
+/// Fails with [`io::ErrorKind::AlreadyExists`] if a file has the name and must be kept, even if it
+/// was created while the document was written.
 pub fn write_file<E: From<io::Error>>(
     path: &Path,
     existing: Existing,

@@ -53,7 +53,8 @@ fn literal(out: &mut impl Write, text: Option<&str>) -> Result<()> {
     Ok(serde_json::to_writer(out, &text).map_err(std::io::Error::from)?)
 }
 
-/// Writes JSON as it is, with bytes that are not UTF-8 replaced: the document must be valid.
+/// Writes JSON unchanged, except that bytes that are not UTF-8 are replaced, because the document
+/// must be valid.
 fn raw(out: &mut impl Write, json: &[u8]) -> Result<()> {
     Ok(out.write_all(String::from_utf8_lossy(json).as_bytes())?)
 }

@@ -1,10 +1,12 @@
 //! Session trees as documents: one HTML file, Markdown, JSON, or a session file.
 //!
-//! Every format is written entry by entry, so an export needs the memory of one entry and an index, not of
-//! the session. The content of a session is not trusted: in no format can it run, load, hide or leave its
-//! place. `html` writes the page, `markdown`, `json` and `jsonl` the other formats; `walk` lists the entries
-//! of a [`Part`]. [`Site`] writes many sessions as a static site. [`viewer`] gives the pieces of the page to the
-//! page of the server. Safe text, previews, tool calls, diffs and highlighting come from `treering-display`.
+//! Every format is written entry by entry, so an export needs the memory of one entry and an index,
+//! not of the session. The content of a session is not trusted: in no format can it run scripts,
+//! load data, be invisible, or appear outside of its entry. `html` writes the page, `markdown`,
+//! `json` and `jsonl` the other formats; `walk` lists the entries of a [`Part`]. [`Site`] writes
+//! many sessions as a static site. [`viewer`] has the parts of the page that the web page of the
+//! server uses. Safe text, previews, tool calls, diffs and highlighting come from
+//! `treering-display`.
 //!
 //! ```
 //! use treering::{Message, Session};
@@ -90,8 +92,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The formats.
 impl Export {
-    /// Writes one self-contained HTML page: the tree, the conversation of every branch, search. The page runs
-    /// and loads nothing but its own script, whatever the session holds.
+    /// Writes one self-contained HTML page: the tree, the conversation of every branch, search. The
+    /// page runs and loads only its own script, whatever the session contains.
     pub fn html(&self, session: &Session, out: &mut impl Write) -> Result<()> {
         html::write(self, session, out)
     }
@@ -127,7 +129,7 @@ impl Export {
     }
 }
 
-/// Returns the title of a document: that of the session, in at most `most` characters.
+/// Returns the title of a document: that of the session, cut to `most` characters.
 pub(crate) fn title(session: &Session, most: usize) -> Result<String> {
     let title = excerpt(&session.title()?, most);
     Ok(if title.is_empty() { "Session".to_owned() } else { title })

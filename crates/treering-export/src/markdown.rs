@@ -1,9 +1,9 @@
 //! Writes Markdown that can be pasted into an issue: turns as headings, calls and results folded in
 //! `details`.
 //!
-//! Messages are copied as the Markdown that they are, but cannot leave their place: HTML in them
-//! becomes text, and open code blocks are closed. Everything else is in code blocks whose fence is
-//! longer than any fence in them.
+//! Messages are copied as Markdown, but cannot affect the text after them: HTML in them becomes
+//! text, and open code blocks are closed. Everything else is in code blocks whose fence is longer
+//! than any fence in them.
 
 use crate::stats;
 use crate::walk::ExportWalk;
@@ -27,7 +27,7 @@ use treering_display::tool::{self, Arguments, Call};
 const MAX_LINES: usize = 40;
 const MAX_BYTES: usize = 4000;
 
-/// The largest number of models that are listed; only a made-up file has more.
+/// The maximum number of models that are listed; only a crafted file has more.
 const MAX_MODELS: usize = 64;
 
 pub(crate) fn write(export: &Export, session: &Session, out: &mut impl Write) -> Result<()> {
@@ -77,12 +77,12 @@ fn meta(session: &Session, stats: &Stats, models: &BTreeSet<String>) -> String {
     format!("*{}*", facts.join(" · "))
 }
 
-/// Writes one entry after the other.
+/// Writes entries in order.
 struct MarkdownExporter<'a> {
     export: &'a Export,
     calls: &'a mut Calls,
     out: &'a mut String,
-    /// The heading of the last turn: an answer of several entries has one heading.
+    /// The heading of the last turn: an answer of several entries has only one heading.
     last: &'a mut Option<&'static str>,
 }
 
@@ -237,7 +237,7 @@ impl MarkdownExporter<'_> {
         self.prose(summary);
     }
 
-    /// Writes the output of a tool, cut short unless all is wanted.
+    /// Writes the output of a tool, cut short without `full`.
     fn output(&mut self, title: &str, text: &str) {
         let text = text.trim_matches('\n');
         let end = match self.export.full {
@@ -279,7 +279,7 @@ impl MarkdownExporter<'_> {
 fn cut(text: &str) -> usize {
     let lines = text.match_indices('\n').nth(MAX_LINES - 1).map_or(text.len(), |(at, _)| at);
     let mut end = lines.min(MAX_BYTES).min(text.len());
-    // A few lines are not worth a note.
+    // A few more lines are not worth a note.
     if text.len() - end < 200 {
         return text.len();
     }
@@ -299,7 +299,7 @@ fn longest_run(text: &str) -> usize {
     text.split(|character| character != '`').map(str::len).max().unwrap_or(0)
 }
 
-/// Returns a text between backticks that it cannot end.
+/// Returns a text between backticks, which it cannot end.
 fn code_span(text: &str) -> String {
     let text = excerpt(text, 200);
     let fence = "`".repeat(longest_run(&text) + 1);
@@ -322,13 +322,13 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Returns the text with every link turned into text that does not lead to the web, to mail or to a
-/// place of the same site.
+/// Returns the text in which links become text unless they lead to the web, to a mail address or to
+/// the same site.
 ///
 /// A link loses its opening bracket. This may leave an earlier bracket that now opens a link, so
 /// the result is checked again.
 fn without_unsafe_links(text: &str) -> Cow<'_, str> {
-    /// Only a text that was made for it needs more rounds.
+    /// The maximum number of rounds: only a crafted text needs more.
     const ROUNDS: usize = 8;
     let mut text = Cow::Borrowed(text);
     for _ in 0..ROUNDS {
@@ -377,7 +377,7 @@ fn unsafe_brackets(text: &str) -> Vec<usize> {
     found
 }
 
-/// Returns whether an address leads to the web, to mail, or has no scheme.
+/// Returns whether an address leads to the web, to a mail address, or has no scheme.
 fn is_safe_address(address: &str) -> bool {
     // Browsers ignore spaces and control characters before a scheme.
     let address: String = address.chars().filter(|c| !c.is_control() && *c != ' ').collect();
@@ -392,7 +392,7 @@ fn is_safe_address(address: &str) -> bool {
 /// Returns Markdown that cannot affect what follows it: its HTML is text, no link leads to a
 /// script, and no code block is left open.
 fn contained(text: &str) -> String {
-    /// The text that follows while the Markdown is parsed, to see where it ends.
+    /// The text that is appended while the Markdown is parsed, to see where it ends.
     const AFTER: &str = "\n\nafter";
     let text = &*without_unsafe_links(text);
     let probe = format!("{text}{AFTER}");

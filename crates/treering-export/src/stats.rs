@@ -1,14 +1,14 @@
-//! The totals of a session in words: messages, tool calls, tokens, cost.
+//! The totals of a session as text: messages, tool calls, tokens, cost.
 //!
-//! The numbers are those of [`treering::usage::Stats`], which counts each event once; nothing is added up
-//! here.
+//! The numbers are those of [`treering::usage::Stats`], which counts each event once; nothing is
+//! added up here.
 
 use treering::usage::{Stats, Usage};
 use treering_display::entry_parts::EntryParts;
 use treering_display::number::{cost, tokens};
 
-/// The facts about one entry that the index of a page keeps. They do not depend on other entries, so that
-/// many entries can be read at the same time.
+/// The facts about one entry for the index of a page. They do not depend on other entries, so that
+/// many entries can be read concurrently.
 #[derive(Debug, Default)]
 pub(crate) struct EntryFacts {
     pub time: Option<i64>,
@@ -22,7 +22,7 @@ impl EntryFacts {
     }
 }
 
-/// Returns the totals that are not zero, in a few words each.
+/// Returns the totals that are not zero, as short texts.
 pub(crate) fn facts(stats: &Stats) -> Vec<String> {
     let count = |number: u64, one: &str| match number {
         1 => format!("1 {one}"),

@@ -1,5 +1,5 @@
-//! The parts of an exported page that the page of a server is made of, too: entries as HTML, the style, the
-//! colors of code. An entry looks the same in both, because both are written here.
+//! The parts of an exported page that the web page of the server uses as well: entries as HTML, the
+//! style, the highlighting of code. An entry looks the same in both.
 
 use crate::html::batch::RenderedEntry;
 use crate::html::{self, escape};
@@ -14,8 +14,8 @@ pub use treering_display::highlight::LANGUAGES;
 /// The style of trees and entries.
 pub const STYLE: &str = html::STYLE;
 
-/// The script that colors code. It expects the names `LANGUAGES`, with the text of [`LANGUAGES`], and `make`, and
-/// defines `highlight(element)`.
+/// The script that highlights code. It expects the names `LANGUAGES`, with the text of
+/// [`LANGUAGES`], and `make`, and defines `highlight(element)`.
 pub const HIGHLIGHT: &str = html::HIGHLIGHT;
 
 /// An entry as HTML.
@@ -24,17 +24,17 @@ pub const HIGHLIGHT: &str = html::HIGHLIGHT;
 pub struct EntryView {
     /// The type of the entry.
     pub kind: PreviewKind,
-    /// One line that stands for it, safe to show but not escaped.
+    /// One line that summarizes the entry, safe to show but not escaped.
     pub preview: String,
-    /// Its content, as HTML that neither runs nor loads anything.
+    /// The content of the entry, as HTML without scripts and external resources.
     pub html: String,
-    /// When it was written, in Unix milliseconds.
+    /// The time of the entry, in Unix milliseconds.
     pub time: Option<i64>,
     /// The model that answered, as `provider/model`.
     pub model: Option<String>,
-    /// The usage of an answer in words.
+    /// The usage of an answer, as short texts.
     pub usage: Vec<String>,
-    /// Whether it has an image.
+    /// Whether the entry has an image.
     pub has_image: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct EntryRenderer {
 }
 
 impl EntryRenderer {
-    /// Remembers the tool calls of an entry that is not rendered.
+    /// Records the tool calls of an entry that is not rendered.
     pub fn remember_calls(&mut self, entry: &Entry) {
         self.calls.settle(&PreviewLine::of(&EntryParts::of(entry)));
     }
@@ -71,7 +71,7 @@ impl EntryRenderer {
         self.calls.get(id).is_some()
     }
 
-    /// Returns the line that stands for an entry.
+    /// Returns the preview line of an entry.
     pub fn preview(&mut self, entry: &Entry) -> PreviewLine {
         PreviewLine::read(entry, &mut self.calls)
     }
@@ -96,12 +96,12 @@ impl EntryRenderer {
     }
 }
 
-/// Appends text. Nothing in it is markup, and nothing in it is invisible.
+/// Appends text, escaped so that it contains no markup and no invisible characters.
 pub fn escape_text(out: &mut String, text: &str) {
     escape::text(out, text);
 }
 
-/// Appends the value of an attribute, to stand between double quotes.
+/// Appends the value of an attribute for use between double quotes.
 pub fn escape_attribute(out: &mut String, text: &str) {
     escape::attribute(out, text);
 }

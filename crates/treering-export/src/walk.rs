@@ -21,7 +21,7 @@ enum WalkScope {
     All,
     /// The entries of a path, each at its own depth.
     Path(Vec<EntryId>),
-    /// An entry with everything below it, and its depth.
+    /// An entry with all its descendants, and its depth.
     Below(EntryId, usize),
 }
 
@@ -29,7 +29,7 @@ enum WalkScope {
 #[derive(Debug)]
 pub(crate) struct WalkItem<'a> {
     pub entry: TreeItem<'a>,
-    /// The position of its parent in the walk, if the parent is exported, too.
+    /// The index of its parent in the walk, if the parent is exported as well.
     pub parent: Option<usize>,
     /// Whether the entry is on the path to the leaf.
     pub is_active: bool,
@@ -90,7 +90,7 @@ impl ExportWalk {
 
     /// Returns the entries in the order of the tree: parents before children, children oldest first.
     pub(crate) fn items(&self) -> impl Iterator<Item = WalkItem<'_>> {
-        // The position in the walk of the latest entry at each depth.
+        // The index in the walk of the latest entry at each depth.
         let mut above: Vec<Option<usize>> = Vec::new();
         let mut inside = false;
         let mut count = 0;
@@ -114,7 +114,8 @@ impl ExportWalk {
     }
 }
 
-/// Returns whether an entry is on a path. The entry of a path at a depth is known, so no set is needed.
+/// Returns whether an entry is on a path. The entry of a path at a given depth is known, so no set
+/// is needed.
 fn is_on(path: &[EntryId], entry: &TreeItem<'_>) -> bool {
     path.get(entry.depth).is_some_and(|id| id.as_str() == entry.id)
 }

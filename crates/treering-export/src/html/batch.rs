@@ -1,9 +1,8 @@
 //! Batches of entries rendered as pieces of HTML. A piece does not depend on other entries, so that
 //! several batches are rendered at the same time.
 //!
-//! One part of a piece is known only when the earlier entries are: the label of the call that a
-//! tool result answers. It is left out of the piece, and the code that puts the pieces in order
-//! inserts it.
+//! One part of a piece depends on earlier entries: the label of the call that a tool result
+//! answers. It is left out of the piece, and the code that puts the pieces in order inserts it.
 
 use super::{SEPARATOR, entry, escape};
 use crate::stats::EntryFacts;
@@ -11,7 +10,7 @@ use treering::session::Reader;
 use treering_display::entry_parts::EntryParts;
 use treering_display::preview_line::{Calls, PreviewLine};
 
-/// Called with each entry while it is read, from any of the threads that render.
+/// Is called with each entry while it is read, from any of the rendering threads.
 pub(crate) type Visit<'v> = &'v (dyn Fn(&EntryParts<'_>) + Sync);
 
 /// The pieces of several entries in one text.
@@ -21,12 +20,12 @@ pub(crate) struct Batch {
     pub entries: Vec<RenderedEntry>,
 }
 
-/// A rendered entry, as far as it does not depend on others.
+/// A rendered entry, without the parts that depend on other entries.
 #[derive(Debug)]
 pub(crate) struct RenderedEntry {
     pub preview_line: PreviewLine,
     pub numbers: EntryFacts,
-    /// The end of its piece in the batch.
+    /// The end of the entry's piece in the batch.
     pub end: usize,
     placeholders: Vec<CallPlaceholder>,
 }
@@ -35,14 +34,15 @@ pub(crate) struct RenderedEntry {
 #[derive(Debug)]
 pub(crate) struct CallPlaceholder {
     pub at: usize,
-    /// The call's id.
+    /// The id of the call.
     pub call: String,
     /// The text to insert if the call is not known.
     pub otherwise: String,
 }
 
 impl Batch {
-    /// Reads entries and makes their pieces, in place of those that are in it. Calls `visit` with each entry.
+    /// Reads entries and renders them, replacing the previous content of the batch. Calls `visit`
+    /// with each entry.
     pub(crate) fn make(
         mut self,
         reader: &mut Reader,
@@ -63,7 +63,7 @@ impl Batch {
         Ok(self)
     }
 
-    /// Returns whether it keeps more memory than another batch will need.
+    /// Returns whether the batch has more memory than another batch will need.
     pub(crate) fn is_large(&self) -> bool {
         self.text.capacity() > 4 * 1024 * 1024
     }
@@ -78,8 +78,8 @@ impl RenderedEntry {
         RenderedEntry { preview_line, numbers, end: text.len(), placeholders }
     }
 
-    /// Appends the piece, which begins at `start` of its batch's text, with the names that belong
-    /// into it.
+    /// Appends the piece, which begins at `start` of its batch's text, with the labels of calls
+    /// inserted.
     pub(crate) fn write(&self, out: &mut String, text: &str, start: usize, calls: &Calls) {
         let mut from = start;
         for placeholder in &self.placeholders {

@@ -1,5 +1,5 @@
-//! Renders an entry as a piece of HTML. Role, time and label are in the index; the page's script
-//! adds them.
+//! Renders an entry as a piece of HTML. Role, time and label are in the index, and the page's
+//! script adds them.
 
 use super::batch::CallPlaceholder;
 use super::{escape, markdown};
@@ -12,7 +12,7 @@ use treering_display::line::excerpt;
 use treering_display::number::tokens;
 use treering_display::tool::{self, Arguments, Call};
 
-/// Results longer than this are folded.
+/// The number of lines above which results are folded.
 const FOLD_LINES: usize = 14;
 const FOLD_BYTES: usize = 1800;
 
@@ -100,7 +100,7 @@ fn picture(out: &mut String, mime: &str, data: &str) {
     }
 }
 
-/// Renders a call: its name and its subject, with folded arguments. Edits are unfolded.
+/// Renders a call: its name and its subject, with folded arguments. Edits are not folded.
 fn call(out: &mut String, name: &str, raw: Option<&[u8]>) {
     let call = Call::new(name, raw);
     let arguments = call.arguments();
@@ -186,7 +186,7 @@ fn tool_result(
     }
 }
 
-/// Writes the output of a tool, folded if there is much of it.
+/// Writes the output of a tool, folded if it is long.
 fn output(out: &mut String, title: impl FnOnce(&mut String), text: &str, is_error: bool) {
     let text = text.trim_matches('\n');
     let lines = memchr::memchr_iter(b'\n', text.as_bytes()).count() + 1;

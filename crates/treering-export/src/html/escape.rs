@@ -1,4 +1,4 @@
-//! Escapes text of a session for HTML: nothing in it is markup, nothing in it is invisible.
+//! Escapes text of a session for HTML, so that it contains no markup and no invisible characters.
 
 use treering_display::text::{is_hidden, may_hide, stand_in};
 use wide::u8x16;
@@ -15,7 +15,7 @@ const SPECIAL: [bool; 256] = {
     table
 };
 
-/// Appends text. Stand-ins for what is invisible are marked as such.
+/// Appends text. Replacements of invisible characters are marked as such.
 pub(crate) fn text(out: &mut String, text: &str) {
     escape(out, text, |out, shown| {
         out.push_str("<i class=h>");
@@ -24,7 +24,7 @@ pub(crate) fn text(out: &mut String, text: &str) {
     });
 }
 
-/// Appends the value of an attribute, to stand between double quotes.
+/// Appends the value of an attribute for use between double quotes.
 pub(crate) fn attribute(out: &mut String, text: &str) {
     escape(out, text, |out, shown| out.push_str(shown));
 }
@@ -64,7 +64,7 @@ fn escape(out: &mut String, text: &str, mark: impl Fn(&mut String, &str)) {
 }
 
 /// Returns the position of the next special byte from `at` on. It reads sixteen bytes at a time,
-/// because every byte of an export passes here.
+/// because this runs over every byte of an export.
 #[inline]
 fn next_special(bytes: &[u8], mut at: usize) -> Option<usize> {
     let is_special = |byte: &u8| SPECIAL[usize::from(*byte)];
@@ -103,7 +103,7 @@ fn entity(out: &mut String, before: &str, entity: &'static str) {
     out.push_str(entity);
 }
 
-/// Appends text as a JSON string that is harmless inside a `script` element.
+/// Appends text as a JSON string that is safe inside a `script` element.
 pub(crate) fn json(out: &mut String, text: &str) {
     out.push('"');
     // The fold has no early exit, so that the compiler vectorizes it.

@@ -1,13 +1,13 @@
 //! Renders Markdown as HTML with a fixed set of harmless elements.
 //!
 //! Nothing has to be sanitized afterwards: every tag in the output is one of the constants here.
-//! HTML in the text is shown as text, links lead to http, https and mail only, and images must be
-//! embedded in the text.
+//! HTML in the text is shown as text, links lead only to http, https and mail addresses, and images
+//! must be embedded in the text.
 
 use super::escape;
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-/// Longer texts are shown as plain text.
+/// The maximum length of a text that is rendered as Markdown; longer ones are shown as plain text.
 const MAX_MARKDOWN: usize = 512 * 1024;
 /// The deepest nesting that is rendered. Browsers limit the depth of a page.
 const MAX_DEPTH: usize = 24;
@@ -236,7 +236,7 @@ pub(crate) fn code_start(out: &mut String, language: &str) {
     }
 }
 
-/// Appends an image of a type that cannot run anything, and returns whether it was appended.
+/// Appends an image of a type that cannot contain scripts, and returns whether it was appended.
 pub(crate) fn image(out: &mut String, mime: &str, data: &str, alt: &str) -> bool {
     let is_picture = matches!(mime, "image/png" | "image/jpeg" | "image/gif" | "image/webp");
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');

@@ -64,7 +64,7 @@ const BODY: &str = include_str!("assets/body.html");
 
 /// The separator of two pieces. A text cannot contain it, because its `<` would be escaped.
 const SEPARATOR: &str = "<e>";
-/// Pieces are collected in elements of about this size, in bytes.
+/// The approximate size of the elements in which pieces are collected, in bytes.
 const BLOCK: usize = 128 * 1024;
 const MAX_PIECES: usize = 256;
 
@@ -129,7 +129,7 @@ impl PageBuilder {
     }
 }
 
-/// The hashes of the script and the style: a site has many pages.
+/// The hashes of the script and the style, which are computed once for all pages of a site.
 static HASHES: LazyLock<(String, String)> = LazyLock::new(|| (hash(&SCRIPT), hash(STYLE)));
 
 fn head(title: &str, out: &mut impl Write) -> Result<()> {
@@ -151,7 +151,7 @@ fn head(title: &str, out: &mut impl Write) -> Result<()> {
     Ok(out.write_all(BODY.as_bytes())?)
 }
 
-/// Returns the hash of a script or a style as policies write it.
+/// Returns the hash of a script or a style in the form that policies use.
 fn hash(text: &str) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digest = Sha256::digest(text.as_bytes());

@@ -1,12 +1,12 @@
-//! Renders batches on all cores, and hands them over in the order of the walk.
+//! Renders batches on all cores, and returns them in the order of the walk.
 //!
 //! The caller's thread cuts the walk into batches, sends them to the threads, and receives the
-//! oldest batch; a thread takes the oldest batch that is not begun. So the batch that is waited for
-//! is always being rendered, and the amount of unfinished work is bounded, in bytes. If the caller
-//! stops because of an error, the channels close and the threads stop, too.
+//! oldest batch; a thread takes the oldest batch that is not begun. The batch that the caller waits
+//! for is therefore always being rendered, and the amount of unfinished work is bounded, in bytes.
+//! If the caller stops because of an error, the channels close and the threads stop as well.
 //!
-//! A rendered batch is returned to its thread to be used again. Memory that one thread allocates
-//! and another frees makes the threads wait for each other in the allocator.
+//! A rendered batch is returned to its thread to be reused, because memory that one thread
+//! allocates and another frees makes the threads wait for each other in the allocator.
 
 use super::batch::{Batch, Visit};
 use crate::Result;
@@ -22,42 +22,43 @@ use treering::session::Reader;
 pub(crate) struct WorkLimits {
     /// The number of threads that render batches; with fewer than two, the caller's thread renders.
     pub threads: usize,
-    /// A batch is full with this many entries, or this many bytes of them.
+    /// The number of entries, and of their bytes, with which a batch is full.
     pub entries: usize,
     pub bytes: u64,
-    /// The largest number of bytes of entries under way, unless a single batch has more.
+    /// The maximum number of bytes of entries in progress, unless a single batch has more.
     pub ahead: u64,
 }
 
 impl WorkLimits {
-    /// More threads than this would wait for the thread that writes.
+    /// The maximum number of threads: more would wait for the thread that writes.
     const MAX_THREADS: usize = 8;
 
-    /// Returns as many threads as the machine runs at once, and batches that are worth waking them.
+    /// Returns limits with as many threads as the machine has cores, and batches large enough to be
+    /// worth waking them.
     pub(crate) fn for_this_machine() -> Self {
         let threads = thread::available_parallelism().map_or(1, usize::from).min(Self::MAX_THREADS);
         WorkLimits { threads, entries: 1024, bytes: 768 * 1024, ahead: 8 * 1024 * 1024 }
     }
 }
 
-/// A batch that is being made.
+/// A batch that is being rendered.
 struct PendingBatch<'a> {
     items: Vec<WalkItem<'a>>,
     bytes: u64,
     made: Receiver<FinishedBatch>,
 }
 
-/// A finished batch, and the thread that made it.
+/// A finished batch, and the index of the thread that rendered it.
 type FinishedBatch = (usize, treering::Result<Batch>);
 
-/// A batch to make.
+/// A batch to render.
 struct BatchJob<'a> {
     ids: Vec<&'a str>,
     bytes: u64,
     made: SyncSender<FinishedBatch>,
 }
 
-/// Renders batches of `items` and hands them to `take`, in order. Ends with the first error of
+/// Renders batches of `items` and passes them to `take`, in order. Ends with the first error of
 /// reading or of `take`.
 pub(crate) fn each<'a>(
     reader: &Reader,
@@ -69,7 +70,7 @@ pub(crate) fn each<'a>(
     let mut cuts = BatchCutter { items, limits };
     let Some(first) = cuts.next() else { return Ok(()) };
     let Some(second) = cuts.next() else {
-        // One batch is not worth a thread.
+        // A single batch is not worth a thread.
         let ids: Vec<&str> = first.0.iter().map(|item| item.entry.id).collect();
         return take(&first.0, &Batch::default().make(&mut reader.clone(), &ids, visit)?);
     };
@@ -79,7 +80,7 @@ pub(crate) fn each<'a>(
         let jobs = Arc::new(Mutex::new(jobs));
         let mut waiting: VecDeque<PendingBatch<'a>> = VecDeque::new();
         let mut under_way = 0;
-        // By thread: the channel on which its batches return.
+        // The channels on which batches return, by thread.
         let mut back: Vec<mpsc::Sender<Batch>> = Vec::new();
         let mut own = reader.clone();
         loop {
@@ -108,7 +109,7 @@ pub(crate) fn each<'a>(
                 return Ok(());
             };
             under_way -= bytes;
-            // A thread that ends without an answer has panicked, and the scope panics with it.
+            // A thread that ends without a result has panicked, and the scope panics with it.
             let Ok((thread, batch)) = made.recv() else { return Ok(()) };
             let batch = batch?;
             take(&items, &batch)?;
@@ -120,7 +121,7 @@ pub(crate) fn each<'a>(
     })
 }
 
-/// A thread that makes batches.
+/// A thread that renders batches.
 struct BatchWorker<'v> {
     number: usize,
     visit: Visit<'v>,
@@ -151,14 +152,14 @@ impl BatchWorker<'_> {
     }
 }
 
-/// The walk, cut into batches.
+/// Divides the walk into batches.
 struct BatchCutter<I> {
     items: I,
     limits: WorkLimits,
 }
 
 impl<'a, I: Iterator<Item = WalkItem<'a>>> BatchCutter<I> {
-    /// Returns the next entries, and how many bytes they are.
+    /// Returns the next entries, and their number of bytes.
     fn next(&mut self) -> Option<(Vec<WalkItem<'a>>, u64)> {
         let (mut items, mut bytes) = (Vec::new(), 0);
         while items.len() < self.limits.entries && bytes < self.limits.bytes {

@@ -9,16 +9,17 @@ use treering::internal::fs;
 
 const FILE: &str = "treering-site.json";
 
-/// To be raised whenever pages, words or the search index mean something else.
+/// The version of the format. It must be raised whenever the meaning of pages, words or the search
+/// index changes.
 const FORMAT: u64 = 1;
 
-/// A larger file is not one of ours.
+/// The maximum size of a manifest.
 const MAX_SIZE: u64 = 256 << 20;
 
 /// The pages of a site.
 #[derive(Debug, Default)]
 pub(super) struct Manifest {
-    /// The options that pages are made with.
+    /// The options with which the pages were written.
     pub variant: String,
     pub pages: BTreeMap<String, PageRecord>,
 }
@@ -26,13 +27,14 @@ pub(super) struct Manifest {
 /// The record of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PageRecord {
-    /// The size, the number of entries and the time of the session when its page was written. It is empty if the page
-    /// has to be written again.
+    /// The size, the number of entries and the time of the session when its page was written; empty
+    /// if the page has to be written again.
     pub stamp: String,
     pub length: u64,
-    /// The number of the session in the search index. It stays, so that the index changes as little as its words.
+    /// The number of the session in the search index. It does not change, so that the index changes
+    /// as little as possible.
     pub number: u32,
-    /// The title and the project as the page shows them, which may be redacted.
+    /// The title and the project on the page, which may be redacted.
     pub title: String,
     pub project: String,
 }
@@ -42,8 +44,8 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// Fails if the directory has files and no manifest, or one that cannot be read: its pages could then be
-    /// neither removed nor trusted.
+    /// Fails if the directory has files and no manifest, or a manifest that cannot be read: its
+    /// pages could then be neither removed nor trusted.
     pub(super) fn read(dir: &Path) -> io::Result<Self> {
         match fs::read(&dir.join(FILE), MAX_SIZE) {
             Ok(bytes) => Manifest::parse(&bytes).ok_or_else(|| {
@@ -71,10 +73,10 @@ impl Manifest {
 
     fn parse(bytes: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(bytes).ok()?;
-        // The pages of another version of this program are known by name and made again.
+        // Pages of another version of this program are known by name, and written again.
         let is_known = value["format"] == json!(FORMAT);
         let page = |(name, record): (&String, &Value)| {
-            // A name is joined to the directory, and must not lead out of it.
+            // A name is joined to the directory, and must not lead outside of it.
             let is_name = !name.contains(['/', '\\']) && name.ends_with(".html");
             let text = |key: &str| record[key].as_str().unwrap_or_default().to_owned();
             let number = record["number"].as_u64().and_then(|number| number.try_into().ok());
@@ -91,14 +93,15 @@ impl Manifest {
         Some(Manifest { variant: value["variant"].as_str()?.to_owned(), pages })
     }
 
-    /// Marks all pages as ones that have to be written again.
+    /// Marks all pages to be written again.
     pub(super) fn forget_stamps(&mut self) {
         for page in self.pages.values_mut() {
             page.stamp.clear();
         }
     }
 
-    /// Returns the numbers of sessions in the search index: those that pages have, and new ones for the others.
+    /// Returns the numbers of sessions in the search index: existing ones, and new ones for new
+    /// sessions.
     pub(super) fn numbers<'a>(
         &self,
         names: impl Iterator<Item = &'a str>,

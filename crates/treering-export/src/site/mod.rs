@@ -1,9 +1,10 @@
 //! Writes a static site: an index by project and day, a page for each session, and a search that needs no server.
 //!
-//! A second run writes only what changed. The manifest has the state of each session when its page was written; the words of each session
-//! are kept beside it, so that the search index is made again without reading unchanged sessions. The manifest names
-//! all pages before they are written, and says that they are complete when all of it is: a run that ended early is
-//! finished by the next one.
+//! A second run writes only what changed. The manifest has the state of each session when its page
+//! was written; the words of each session are kept beside it, so that the search index is made
+//! again without reading unchanged sessions. The manifest names all pages before they are written,
+//! and marks them as complete when everything is written: a run that ended early is finished by the
+//! next one.
 
 mod index;
 mod manifest;
@@ -63,22 +64,23 @@ pub struct Site {
 pub struct SiteReport {
     /// The number of pages that were written.
     pub written: usize,
-    /// The number of pages that were as they should be.
+    /// The number of pages that were up to date.
     pub unchanged: usize,
-    /// The number of pages that were removed, because their sessions are gone or not wanted any more.
+    /// The number of pages that were removed, because their sessions are gone or no longer
+    /// selected.
     pub removed: usize,
-    /// The sessions that could not be read, and why.
+    /// The sessions that could not be read, each with the reason.
     pub failed: Vec<(PathBuf, String)>,
 }
 
 impl Site {
-    /// Opens the site in `dir`, or starts one there. `variant` names the options that pages are made with, such as
-    /// redaction: pages that were made with others are written again.
+    /// Opens the site in `dir`, or creates one. `variant` names the options with which pages are
+    /// written, such as redaction: pages that were written with others are written again.
     ///
     /// # Errors
     ///
-    /// Fails with [`io::ErrorKind::DirectoryNotEmpty`] if the directory has files and is no site, and with
-    /// [`io::ErrorKind::InvalidData`] if its manifest is damaged.
+    /// Fails with [`io::ErrorKind::DirectoryNotEmpty`] if the directory has files and is not a
+    /// site, and with [`io::ErrorKind::InvalidData`] if its manifest is damaged.
     pub fn open(dir: impl Into<PathBuf>, variant: impl Into<String>) -> io::Result<Self> {
         let (dir, variant) = (dir.into(), variant.into());
         let mut before = Manifest::read(&dir)?;
@@ -89,8 +91,8 @@ impl Site {
         Ok(Site { dir, before, variant })
     }
 
-    /// Writes the pages of sessions and the index. `open` opens a session; `progress` gets the number of sessions that
-    /// are done.
+    /// Writes the pages of sessions and the index. `open` opens a session; `progress` is called
+    /// with the number of sessions that are done.
     ///
     /// # Errors
     ///
@@ -129,7 +131,7 @@ impl Site {
                     after.pages.insert(name, PageRecord { number, ..record });
                 }
                 Err((path, why)) => {
-                    // The old page may show what this run is to hide.
+                    // The old page may show content that this run must hide.
                     self.remove(&name)?;
                     after.pages.remove(&name);
                     report.failed.push((path, why));
@@ -153,8 +155,8 @@ impl Site {
         Ok(report)
     }
 
-    /// Names the pages that will be written before there are any: a run that ends early leaves none that a later
-    /// run does not know.
+    /// Records the pages before they are written, so that a run that ends early leaves no page that
+    /// a later run does not know.
     fn begin(&self, todo: &[(&String, &SessionInfo)]) -> Result<()> {
         let mut begun =
             Manifest { variant: self.variant.clone(), pages: self.before.pages.clone() };
@@ -170,7 +172,7 @@ impl Site {
         Ok(())
     }
 
-    /// Returns whether the page of a session is as it should be.
+    /// Returns whether the page of a session is up to date.
     fn is_current(&self, name: &str, info: &SessionInfo) -> bool {
         let length = |path: PathBuf| fs::metadata(&path).map(|metadata| metadata.len).ok();
         self.before.pages.get(name).is_some_and(|page| {
@@ -180,7 +182,8 @@ impl Site {
         })
     }
 
-    /// Writes pages on all cores. An error of one session does not end the others; one of the disk does.
+    /// Writes pages on all cores. An error of one session does not stop the others; an error of the
+    /// disk does.
     #[allow(clippy::type_complexity, reason = "the two ends of a page")]
     fn write_pages(
         &self,
@@ -229,9 +232,11 @@ impl Site {
     ) -> Result<PageRecord> {
         let session = open(info)?;
         let path = self.dir.join(PAGES).join(name);
-        // The manifest has the length of each page: one that a power failure took is written again.
+        // The manifest has the length of each page: a page that a power failure damaged is written
+        // again.
         let mut file = BufWriter::with_capacity(1 << 16, NewFile::beside(&path)?);
-        // Reading and decoding an entry takes as long as rendering it, so its words are taken in the same pass.
+        // Reading and decoding an entry takes as long as rendering it, so its words are collected
+        // in the same pass.
         words.clear();
         let words = Mutex::new(words);
         let visit = |parts: &EntryParts<'_>| {

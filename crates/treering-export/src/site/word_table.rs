@@ -6,7 +6,7 @@ use hashbrown::hash_table::Entry;
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 
-/// Words in one text, in the order in which they were added. A word that is known costs no allocation.
+/// Words in one text, in the order in which they were added. A known word costs no allocation.
 #[derive(Default)]
 pub(super) struct WordTable {
     /// The words, each with a line feed after it.
@@ -61,7 +61,7 @@ impl WordTable {
         self.text.as_bytes()
     }
 
-    /// Forgets all words, and keeps the memory.
+    /// Removes all words, and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.spans.clear();

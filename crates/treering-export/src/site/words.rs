@@ -15,16 +15,16 @@ use treering::entry::{Block, Body};
 use treering::internal::fs::{self, NewFile};
 use treering_display::entry_parts::EntryParts;
 
-/// The lengths of words that are found, in characters.
+/// The lengths of words in the index, in characters.
 const LENGTHS: std::ops::RangeInclusive<usize> = 2..=32;
 
-/// The most words of a session that are found: more than people and models say.
+/// The maximum number of words of a session: more than a conversation has.
 const MAX_WORDS: usize = 50_000;
 
-/// The most bytes of a file of words.
+/// The maximum size of a file of words.
 const MAX_FILE: u64 = 32 << 20;
 
-/// The small letters and digits of ASCII by their bytes, capitals included; 0 for other bytes.
+/// The lowercase letter or digit for each ASCII byte; 0 for other bytes.
 const SMALL: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -37,16 +37,16 @@ const SMALL: [u8; 256] = {
     table
 };
 
-/// The words of a session, in small letters, in the order of their first use.
+/// The words of a session, in lowercase, in the order of their first use.
 #[derive(Default)]
 pub(super) struct Words {
     known: WordTable,
-    /// The word at hand, if it is not ASCII.
+    /// The current word, if it is not ASCII.
     word: String,
 }
 
 impl Words {
-    /// Adds what was said in an entry, and the arguments of its tool calls.
+    /// Adds the texts of an entry, and the arguments of its tool calls.
     pub(super) fn add_entry(&mut self, parts: &EntryParts<'_>) {
         match &parts.body {
             Body::Message(_) => {}
@@ -67,12 +67,12 @@ impl Words {
         }
     }
 
-    /// Forgets all words.
+    /// Removes all words.
     pub(super) fn clear(&mut self) {
         self.known.clear();
     }
 
-    /// Writes them, one a line.
+    /// Writes the words, one on each line.
     pub(super) fn write(&self, path: &Path) -> Result<()> {
         let mut file = NewFile::beside(path)?;
         file.write_all(self.known.lines())?;
@@ -80,7 +80,8 @@ impl Words {
         Ok(())
     }
 
-    /// Adds the words of a text. Every letter that was said passes here, most of them in words that are known.
+    /// Adds the words of a text. This runs over every letter of a session, most of them in known
+    /// words.
     fn add(&mut self, text: &str) {
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -102,12 +103,13 @@ impl Words {
             if let Some(word) = small.get(..at - start) {
                 self.keep(word);
             }
-            // Passes over the separator.
+            // Skips the separator.
             at += 1;
         }
     }
 
-    /// Adds the word at `start`, which may have any letters, and returns the position after its separator.
+    /// Adds the word at `start`, which may have any letters, and returns the position after its
+    /// separator.
     fn add_at(&mut self, text: &str, start: usize) -> usize {
         let rest = text.get(start..).unwrap_or_default();
         let end = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
@@ -123,7 +125,7 @@ impl Words {
         start + end + rest.chars().next().map_or(1, char::len_utf8)
     }
 
-    /// Keeps a word in small letters, as long as there is room.
+    /// Adds a word in lowercase, up to the limit.
     fn keep(&mut self, word: &[u8]) {
         if word.len() >= *LENGTHS.start() && self.known.len() < MAX_WORDS {
             self.known.number(word);
@@ -131,7 +133,7 @@ impl Words {
     }
 }
 
-/// Returns the name of the script that has a word.
+/// Returns the name of the script that contains a word.
 fn shard(word: &str) -> String {
     let mut name = String::new();
     for c in word.chars().take(2) {
@@ -140,7 +142,8 @@ fn shard(word: &str) -> String {
     name + "js"
 }
 
-/// Words, and the numbers of the sessions that have them: four bytes for each word of each session, and every word once.
+/// Words, and the numbers of the sessions that contain them: four bytes for each word of each
+/// session, and every word once.
 #[derive(Default)]
 struct Postings {
     words: WordTable,
@@ -165,7 +168,7 @@ impl Postings {
         postings
     }
 
-    /// Returns the sessions that have a word.
+    /// Returns the sessions that contain a word.
     fn of(&mut self, word: &[u8]) -> &mut Vec<u32> {
         let number = self.words.number(word);
         if number >= self.sessions.len() {
@@ -179,8 +182,8 @@ impl Postings {
     }
 }
 
-/// Writes the scripts of the search index that are not as they should be, on all cores: each thread reads the words of
-/// some sessions, and then makes some of the scripts.
+/// Writes the scripts of the search index that are not up to date, on all cores: each thread reads
+/// the words of some sessions, and then writes some of the scripts.
 pub(super) fn write_index(dir: &Path, items: &[Item<'_>]) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, 4);
     let parts: Vec<Postings> = std::thread::scope(|scope| {
@@ -202,7 +205,7 @@ pub(super) fn write_index(dir: &Path, items: &[Item<'_>]) -> Result<()> {
     let search = dir.join(SEARCH);
     for entry in std::fs::read_dir(&search)? {
         let name = entry?.file_name();
-        // Only scripts that have the form of these names are removed.
+        // Only files whose names have the form of these scripts are removed.
         let unknown = name.to_str().filter(|name| !names.contains(*name));
         if let Some(name) = unknown.filter(|name| is_shard(name)) {
             fs::remove_file(&search.join(name))?;
@@ -211,12 +214,14 @@ pub(super) fn write_index(dir: &Path, items: &[Item<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the result of a thread. A panic goes on in this thread: an index without its part would miss words.
+/// Returns the result of a thread. A panic is resumed in this thread: an index without its part
+/// would miss words.
 fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Returns the thread that makes the script of a word. It depends on the letters that name the script.
+/// Returns the thread that writes the script of a word. It depends on the letters that name the
+/// script.
 fn thread_of(word: &str, threads: usize) -> usize {
     let letters = word.chars().take(2).fold(0_usize, |sum, c| sum.wrapping_mul(31) + c as usize);
     letters % threads
@@ -279,7 +284,7 @@ fn script(name: &str, words: &[(&str, &Vec<u32>)]) -> String {
     script
 }
 
-/// Appends a number: there are millions, and formatting takes several times as long.
+/// Appends a number. There are millions of them, and formatting takes several times as long.
 fn push_number(text: &mut String, number: u32) {
     let mut tens = 1;
     while number / tens >= 10 {
