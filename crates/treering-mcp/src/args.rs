@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Reads the arguments of a tool.
+/// Parses the arguments of a tool.
 pub(crate) fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
     serde_json::from_value(arguments).map_err(|error| format!("wrong arguments: {error}"))
 }

@@ -1,14 +1,16 @@
 //! Sessions as tools of the Model Context Protocol.
 //!
-//! A model lists and searches sessions, reads entries, contexts and trees in pieces that fit its window, and asks
-//! for usage. With [`Access::ReadWrite`] it labels, branches, forks and leaves notes. Tools name sessions as people
-//! do (`treering_index::resolve`), and only those of [`Sessions`]: no tool takes a path.
+//! With these tools, a model lists and searches sessions, reads entries, contexts and trees in
+//! pieces that fit its window, and reads usage. With [`Access::ReadWrite`] it can also label,
+//! branch, fork and write notes. Tools take the same addresses of sessions as commands
+//! (`treering_index::resolve`), and only for those of [`Sessions`]: no tool takes a path.
 //!
-//! Sessions hold whatever their models and tools said. Every answer therefore stands between two lines with a mark
-//! that no session can know, below a sentence which says that it is data.
+//! The content of sessions is not trusted. Every answer is therefore between two lines with a
+//! marker that no session can know, below a sentence which says that it is data.
 //!
-//! `tools` is the list of the tools; `read` and `write` do the work over `sessions`; `pieces` cuts answers to size;
-//! `protocol` answers messages, and `stdio` carries them. The server of `treering-server` carries them over HTTP.
+//! `tools` is the list of the tools; `read` and `write` implement them over `sessions`; `pieces`
+//! cuts answers to size; `protocol` answers messages, and `stdio` transports them.
+//! `treering-server` transports them over HTTP.
 
 mod args;
 mod pieces;
@@ -31,33 +33,33 @@ use treering::SessionId;
 use treering_index::Project;
 use treering_usage::{Prices, Zone};
 
-/// The changes that a client may make.
+/// The access of a client to sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// It reads.
+    /// The client can only read sessions.
     ReadOnly,
-    /// It also labels, branches, forks and writes notes.
+    /// The client can also label, branch and fork sessions, and write notes.
     ReadWrite,
 }
 
-/// The surroundings of a server: the crate reads no environment and no clock.
+/// The environment of a server: the crate itself reads no environment and no clock.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The sessions that tools see.
+    /// The sessions that tools can access.
     pub sessions: Arc<dyn Sessions>,
-    /// The project in which `@latest` is counted, and whose sessions come first.
+    /// The project in which `@latest` counts, and whose sessions come first.
     pub project: Project,
     /// The prices of requests whose cost is not stated.
     pub prices: Prices,
     /// The zone in which days begin.
     pub zone: Zone,
-    /// The changes that a client may make.
+    /// The access of clients to sessions.
     pub access: Access,
-    /// Returns the time in Unix milliseconds.
+    /// A function that returns the current time in Unix milliseconds.
     pub clock: fn() -> i64,
 }
 
-/// The tools, ready to be called.
+/// A server that executes the tools.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -91,7 +93,7 @@ impl McpServer {
     ///
     /// # Errors
     ///
-    /// Returns a message for the model: what was wrong, and what to do about it.
+    /// Returns a message for the model that says what was wrong, and what to do about it.
     pub fn call(
         &self,
         tool: &str,

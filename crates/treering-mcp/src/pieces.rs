@@ -1,16 +1,16 @@
-//! Entries as text, and texts cut to a number of tokens.
+//! Formats entries as text, and cuts texts to a number of tokens.
 
 use treering::Entry;
 use treering::entry::{Block, Body, MessageView};
 use treering_display::preview_line::{Calls, PreviewLine};
 
-/// The number of tokens of an answer unless the client asks for another.
+/// The default number of tokens of an answer.
 const USUAL_TOKENS: u64 = 4000;
 
-/// The largest number of tokens that a client can ask for.
+/// The maximum number of tokens that a client can request.
 const MOST_TOKENS: u64 = 50_000;
 
-/// The number of bytes that count as a token, as `treering::compaction` estimates them.
+/// The number of bytes of a token, as `treering::compaction` estimates it.
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// Returns the estimated number of tokens of a text.
@@ -22,7 +22,7 @@ pub(crate) fn tokens(text: &str) -> u64 {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     pub left: u64,
-    /// The most that a single text may take.
+    /// The maximum number of tokens of a single text.
     pub each: u64,
 }
 
@@ -32,7 +32,7 @@ impl Budget {
         Budget { left: all, each: all / 2 }
     }
 
-    /// Takes the tokens of a text and returns whether there were that many.
+    /// Subtracts the tokens of a text and returns whether there were that many.
     pub(crate) fn take(&mut self, text: &str) -> bool {
         let needed = tokens(text);
         let fits = needed <= self.left;
@@ -62,7 +62,7 @@ pub(crate) fn role(entry: &Entry) -> String {
     }
 }
 
-/// Returns the text of an entry; empty for one that says nothing, such as a change of the model.
+/// Returns the text of an entry; empty for an entry without text, such as a change of the model.
 pub(crate) fn text(entry: &Entry, thinking: bool) -> String {
     match entry.body() {
         Body::Message(message) => message_text(message, thinking),
@@ -80,7 +80,7 @@ pub(crate) fn preview(entry: &Entry, calls: &mut Calls) -> String {
     treering_display::line::excerpt(&PreviewLine::read(entry, calls).text, 100)
 }
 
-/// Returns the text of a message: what was said, the calls of tools, and results.
+/// Returns the text of a message: its texts, tool calls, and results.
 pub(crate) fn message_text(message: MessageView<'_>, thinking: bool) -> String {
     let mut parts: Vec<String> = Vec::new();
     if let Some(run) = message.field("command") {

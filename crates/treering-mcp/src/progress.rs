@@ -1,14 +1,14 @@
-//! Tells a client how far a call is.
+//! Notifies a client about the progress of a call.
 
 use crate::protocol::Request;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 use treering::catalog::Progress;
 
-/// Progress is told at most this many times during a call.
+/// The maximum number of notifications of progress during a call.
 const TOLD: u64 = 50;
 
-/// The notifications of progress that a client has asked for with a call.
+/// Creates the notifications of progress that a client has requested with a call.
 ///
 /// ```
 /// use treering::catalog::Progress;
@@ -24,18 +24,18 @@ const TOLD: u64 = 50;
 #[derive(Debug)]
 pub struct ProgressNotes {
     token: Value,
-    /// The number of steps that were told.
+    /// The number of steps that were reported.
     told: AtomicU64,
 }
 
 impl ProgressNotes {
-    /// Returns the notifications for a request; `None` if its client wants none.
+    /// Returns the notifications for a request; `None` if the client has not requested any.
     pub fn of(request: &Request) -> Option<Self> {
         let token = request.progress_token()?.clone();
         Some(ProgressNotes { token, told: AtomicU64::new(0) })
     }
 
-    /// Returns the notification to send now, if there is one: not every step is worth one.
+    /// Returns the notification to send now, if there is one: not every step is reported.
     pub fn note(&self, progress: Progress) -> Option<Value> {
         let (done, total) = (progress.done as u64, progress.total as u64);
         let step = done.saturating_mul(TOLD) / total.max(1);

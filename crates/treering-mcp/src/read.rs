@@ -1,4 +1,4 @@
-//! Tools that read.
+//! Implements the tools that read.
 
 use crate::pieces::{self, Budget};
 use crate::{Control, Settings, args};
@@ -37,7 +37,7 @@ pub(crate) fn open(
     settings.sessions.open(info)
 }
 
-/// Returns the entry that a text means.
+/// Returns the entry that a text refers to.
 pub(crate) fn entry(session: &Session, text: &str) -> Result<EntryId, String> {
     session.resolve(text).found(text).map_err(message)
 }
@@ -65,7 +65,7 @@ fn session(info: &SessionInfo) -> Value {
     })
 }
 
-/// Returns whether a text contains another one, whatever its case.
+/// Returns whether a text contains another one, ignoring case.
 fn contains(text: &str, wanted: Option<&String>) -> bool {
     wanted.is_none_or(|wanted| text.to_lowercase().contains(&wanted.to_lowercase()))
 }
@@ -118,7 +118,7 @@ pub(crate) fn search(
         .sort(if args.by_relevance { Sort::Relevance } else { Sort::Newest })
         .hits_per_session(args.per_session.unwrap_or(3).clamp(1, 100))
         .counts_all(false)
-        // One more says whether there are more.
+        // One more hit shows whether there are more.
         .max_hits(skipped.saturating_add(limit).saturating_add(1))
         .now((settings.clock)())
         .snippet_width(300);

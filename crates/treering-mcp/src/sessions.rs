@@ -1,4 +1,5 @@
-//! The sessions that tools see: those of an index, or those of any other place that implements [`Sessions`].
+//! The sessions that tools can access: those of an index, or of any other type that implements
+//! [`Sessions`].
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -10,23 +11,24 @@ use treering::{ForkOptions, Position, Session, SessionId};
 use treering_index::SessionIndex;
 use treering_search::{Found, Options, Query, Summary};
 
-/// A place whose sessions tools list, search, read and change.
+/// A collection of sessions that tools list, search, read and change.
 ///
-/// Errors are messages for the model: what was wrong, and what to do about it.
+/// Errors are messages for the model that say what was wrong, and what to do about it.
 pub trait Sessions: Send + Sync + fmt::Debug {
     /// Returns all sessions, newest first.
     fn list(&self, control: &Control<'_>) -> Result<Vec<SessionInfo>, String>;
 
-    /// Opens a session of the list. It has everything that was appended before.
+    /// Opens a session of the list in its current state.
     fn open(&self, info: &SessionInfo) -> Result<Arc<Session>, String>;
 
-    /// Opens the session of an id without a look at the list, which may not have it yet; `None` if that is not possible.
+    /// Opens the session with an id without the list, which may not have it yet; `None` if that is
+    /// not possible.
     fn open_id(&self, id: &SessionId) -> Option<Arc<Session>> {
         let _ = id;
         None
     }
 
-    /// Searches the sessions and calls `each` with what is found, until the control is canceled.
+    /// Searches the sessions and calls `each` with the results, until the control is canceled.
     fn search(
         &self,
         query: &Query,
@@ -47,41 +49,42 @@ pub trait Sessions: Send + Sync + fmt::Debug {
 pub struct UsageRead {
     /// The seed of the names of the events.
     pub seed: EventSeed,
-    /// Each session with its events.
+    /// The sessions, each with its events.
     pub sessions: Vec<(SessionInfo, Arc<SessionEvents>)>,
     /// The number of sessions that were not read because that would have taken too long.
     pub missing: usize,
 }
 
-/// The control of a call: a flag that stops it, and a receiver of its progress.
+/// The control of a call: a flag that cancels it, and a receiver of its progress.
 pub struct Control<'a> {
     cancel: &'a AtomicBool,
     progress: &'a (dyn Fn(Progress) + Sync),
 }
 
 impl<'a> Control<'a> {
-    /// Returns the control of a call that stops when `cancel` is set, and tells nothing.
+    /// Creates the control of a call that is canceled when `cancel` is set, and reports no
+    /// progress.
     pub fn new(cancel: &'a AtomicBool) -> Self {
         Control { cancel, progress: &|_| {} }
     }
 
-    /// Calls `progress` as the work goes on.
+    /// Sets a function that is called with the progress.
     #[must_use]
     pub fn with_progress(self, progress: &'a (dyn Fn(Progress) + Sync)) -> Self {
         Control { progress, ..self }
     }
 
-    /// Returns the flag that stops the call.
+    /// Returns the flag that cancels the call.
     pub fn cancel(&self) -> &'a AtomicBool {
         self.cancel
     }
 
-    /// Returns whether the call should stop and answer with what it has.
+    /// Returns whether the call is canceled and should return what it has.
     pub fn is_canceled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// Tells how far the work is.
+    /// Reports the progress.
     pub fn tell(&self, progress: Progress) {
         (self.progress)(progress);
     }
@@ -125,7 +128,7 @@ impl Sessions for SessionIndex {
     fn fork(&self, session: &Session, at: Position) -> Result<Session, String> {
         let mut options = ForkOptions::new();
         if !session.dialect().is_writable() {
-            // The fork is in another format, and belongs to treering's own sessions.
+            // The fork has another format, so it belongs to treering's own sessions.
             let own = self.places().own().ok_or("there is no place for new sessions")?;
             options = options.dir(Catalog::new(own).dir_for(session.cwd()));
         }

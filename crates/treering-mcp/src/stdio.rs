@@ -1,7 +1,7 @@
-//! The protocol as lines on standard input and output, or on any other pair of streams.
+//! The transport over standard input and output, or any other pair of streams, as lines.
 //!
-//! Requests are answered on threads of their own, so that a client can ask for something else, or cancel, while a
-//! search runs. A canceled request is not answered.
+//! Requests are answered on separate threads, so that a client can send other requests, or cancel
+//! one, while a search runs. A canceled request is not answered.
 
 use crate::McpServer;
 use crate::progress::ProgressNotes;
@@ -17,7 +17,8 @@ use treering::catalog::Progress;
 /// The longest line of a client, in bytes.
 const LONGEST: u64 = 16 * 1024 * 1024;
 
-/// Requests that are answered at the same time. Further lines are read when one of them is done.
+/// The maximum number of requests that are answered concurrently. Further lines are read when one
+/// of them is done.
 const AT_ONCE: usize = 16;
 
 /// The requests that are being answered, by their id.
@@ -32,7 +33,8 @@ impl Running {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until there is room, and adds a request; `None` if one of the same id is running.
+    /// Waits until the limit allows it, and adds a request; `None` if one with the same id is
+    /// running.
     fn enter(&self, id: &Value) -> Option<Arc<AtomicBool>> {
         let mut requests = self.lock();
         while requests.len() >= AT_ONCE {
@@ -67,7 +69,7 @@ impl Running {
     }
 }
 
-/// Writes messages, each as one line, whichever thread they come from.
+/// Writes messages, each as one line, from any thread.
 struct Writer<W>(Mutex<W>);
 
 impl<W: Write> Writer<W> {
@@ -170,7 +172,8 @@ impl McpServer {
                     break Err(error);
                 }
             };
-            // A client that is gone is not waited for; one that only has nothing more to ask gets its answers.
+            // If the client is gone, requests are not finished; if it only has no further requests,
+            // it gets its answers.
             if ended.is_err() {
                 running.cancel_all();
             }
@@ -187,7 +190,7 @@ impl McpServer {
         let notes = ProgressNotes::of(request);
         let tell = |progress: Progress| {
             if let Some(note) = notes.as_ref().and_then(|notes| notes.note(progress)) {
-                // A client that is gone is noticed when it is answered.
+                // If the client is gone, the answer will fail.
                 let _ = writer.write(&note);
             }
         };

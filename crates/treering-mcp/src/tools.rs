@@ -3,7 +3,7 @@
 use crate::{Access, Control, Settings, read, write};
 use serde_json::{Map, Value, json};
 
-/// A tool.
+/// The description of a tool.
 pub(crate) struct Tool {
     pub name: &'static str,
     pub description: &'static str,

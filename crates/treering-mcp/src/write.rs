@@ -1,4 +1,4 @@
-//! Tools that change sessions, by appending to them or by writing new ones.
+//! Implements the tools that change sessions, by appending to them or by creating new ones.
 
 use crate::read::{entry, message, open};
 use crate::{Control, Settings, args};
