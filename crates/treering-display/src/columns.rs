@@ -1,6 +1,7 @@
-//! Text measured, cut and padded by terminal columns.
+//! Measures, cuts and pads text by terminal columns.
 //!
-//! The columns are those of the terminal libraries that draw: a measured text takes exactly its columns.
+//! The widths are those of the terminal libraries that draw, so a text takes exactly the measured
+//! columns.
 
 use crate::line::one_line;
 use crate::text::is_printable_ascii;
@@ -8,17 +9,18 @@ use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// A character of no script and no emoji has more code points than this; stacks of combining marks do.
+/// The maximum number of code points of a character in any script or emoji; only stacks of
+/// combining marks have more.
 const MAX_CLUSTER: usize = 12;
 const ZWJ: char = '\u{200d}';
 
-/// Returns the columns of a text as the terminal interface draws it, which leaves stacks of combining marks
-/// out.
+/// Returns the columns of a text as the terminal interface draws it, without stacks of combining
+/// marks.
 pub fn columns(text: &str) -> usize {
     graphemes(text).map(|(_, width)| width).sum()
 }
 
-/// Returns the columns of a text that is printed as it is.
+/// Returns the columns of a text that is printed unchanged.
 pub fn printed_columns(text: &str) -> usize {
     match is_printable_ascii(text) {
         true => text.len(),
@@ -92,7 +94,7 @@ fn fits(text: &str, width: usize) -> bool {
     text.len() <= width || printed_columns(text) <= width
 }
 
-/// Returns a text in at most `width` columns. An ellipsis takes the place of what was cut off and of the
+/// Returns a text in at most `width` columns. If it is cut, an ellipsis replaces the rest and the
 /// spaces before it.
 pub fn fit(text: &str, width: usize) -> Cow<'_, str> {
     match width.checked_sub(1) {
@@ -113,7 +115,7 @@ pub fn fit_end(text: &str, width: usize) -> Cow<'_, str> {
 
 /// Returns the first line of a text that is not blank, safe to show, in at most `width` columns.
 pub fn excerpt(text: &str, width: usize) -> String {
-    // Some characters take no column; eight for each column are enough of them.
+    // Some characters take no column; eight characters for each column are enough.
     fit(&one_line(text, width.saturating_mul(8)), width).into_owned()
 }
 

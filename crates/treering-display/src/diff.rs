@@ -21,8 +21,8 @@ const MAX_COST: usize = 64;
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
 
-/// Returns the removed, added and unchanged lines. A line with the sign `⋯` stands for unchanged lines that
-/// are left out.
+/// Returns the removed, added and unchanged lines. A line with the sign `⋯` replaces unchanged
+/// lines that are left out.
 ///
 /// ```
 /// let signs: String = treering_display::diff::lines("a\nb", "a\nc").iter().map(|l| l.sign).collect();

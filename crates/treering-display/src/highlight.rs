@@ -30,7 +30,7 @@ pub enum Class {
     Removed,
 }
 
-/// Longer code is not highlighted.
+/// The maximum length of code that is highlighted, in bytes.
 const MAX_BYTES: usize = 128 * 1024;
 
 /// Returns the pieces of code in a language, named as in a code block. The pieces together are the code.
@@ -97,13 +97,13 @@ struct Quote {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum QuoteKind {
-    /// One character, perhaps with a backslash.
+    /// One character, perhaps escaped with a backslash.
     Character,
-    /// Within a line, with backslashes.
+    /// A string within a line, with backslash escapes.
     Line,
-    /// Over lines, with backslashes.
+    /// A string over several lines, with backslash escapes.
     Lines,
-    /// Over lines, as it is.
+    /// A string over several lines, without escapes.
     Raw,
 }
 

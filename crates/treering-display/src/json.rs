@@ -1,7 +1,7 @@
-//! JSON over several lines.
+//! Formats JSON over several lines.
 
-/// Returns JSON over several lines. Only white space is changed; a text that is not JSON is returned as it
-/// is. Deep nesting is indented up to a limit.
+/// Returns JSON over several lines. Only white space is changed; a text that is not JSON is
+/// returned unchanged. Deep nesting is indented up to a limit.
 ///
 /// ```
 /// use treering_display::json::pretty_json;

@@ -1,5 +1,5 @@
-//! The display layer: everything that the command line, the terminal interface and exported documents
-//! share when they show a session to people.
+//! The display layer: the code that the command line, the terminal interface and exported documents
+//! share to show a session.
 //!
 //! | module | content |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Numbers for people: tokens, money, bytes and ages in few characters.
+//! Formats numbers for users: tokens, money, bytes and ages in few characters.
 
 use treering::usage::Usage;
 

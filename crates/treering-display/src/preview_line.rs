@@ -14,7 +14,7 @@ use treering::{Entry, Role};
 #[derive(Debug, Default)]
 pub struct Calls {
     by_id: HashMap<String, String>,
-    /// The calls before those in `by_id`, if the number of remembered calls is limited.
+    /// Older calls, if the number of kept calls is limited.
     before: HashMap<String, String>,
     most: Option<usize>,
 }
@@ -25,8 +25,8 @@ impl Calls {
         Calls { most: Some(most), ..Calls::default() }
     }
 
-    /// Remembers the calls of an entry, and returns its text: for a tool result the label of the call that
-    /// it answers.
+    /// Records the calls of an entry, and returns its text: for a tool result the label of the call
+    /// that it answers.
     pub fn settle<'a>(&'a mut self, preview_line: &'a PreviewLine) -> &'a str {
         self.by_id.extend(preview_line.calls.iter().cloned());
         if self.most.is_some_and(|most| self.by_id.len() > most) {
@@ -49,7 +49,7 @@ pub enum PreviewKind {
     User,
     /// An answer with text.
     Answer,
-    /// An answer that ended normally and has no text: nothing but tool calls.
+    /// An answer that ended normally and has no text, only tool calls.
     SilentAnswer,
     /// An answer that ended abnormally.
     FailedAnswer,
@@ -74,18 +74,18 @@ pub enum PreviewKind {
 }
 
 impl PreviewKind {
-    /// Returns whether the entry is an answer that shows nothing but tool calls.
+    /// Returns whether the entry is an answer that has only tool calls.
     pub fn is_silent(self) -> bool {
         self == PreviewKind::SilentAnswer
     }
 
-    /// Returns the letter that pages use for it: the style of rows and entries, and the filters of an
-    /// exported page.
+    /// Returns the letter of the kind on pages: for the style of rows and entries, and for the
+    /// filters of an exported page.
     pub fn letter(self) -> char {
         self.names().0
     }
 
-    /// Returns its name for people.
+    /// Returns the name of the kind for users.
     pub fn name(self) -> &'static str {
         self.names().1
     }
@@ -147,7 +147,7 @@ impl PreviewKind {
     }
 }
 
-/// One line that shows an entry in a tree or a list.
+/// A line that represents an entry in a tree or a list.
 ///
 /// ```
 /// use treering::{Message, Session};
@@ -179,8 +179,8 @@ impl PreviewLine {
         PreviewLine { kind, text, answers: None, calls: Vec::new() }
     }
 
-    /// Reads an entry, and remembers its calls for the results that follow. Entries must be read in an
-    /// order in which calls come before their results, such as the order of the file.
+    /// Reads an entry, and records its calls for the results that follow. Entries must be read in
+    /// an order in which calls come before their results, such as the order of the file.
     pub fn read(entry: &Entry, calls: &mut Calls) -> Self {
         let mut line = PreviewLine::of(&EntryParts::of(entry));
         line.text = safe_line(calls.settle(&line));
@@ -284,7 +284,7 @@ fn headline(text: &str) -> String {
         lines.clone().find(|line| !is_fence(line)).or(lines.clone().next()).unwrap_or_default();
     let start = line.trim_start_matches(['#', '>']).trim_start();
     let start = start.strip_prefix("- ").or(start.strip_prefix("* ")).unwrap_or(start);
-    // Only as much as is shown: a line may be megabytes long.
+    // Only a part is read, because a line may be megabytes long.
     let end = start.char_indices().nth(2 * WIDTH).map_or(start.len(), |(at, _)| at);
     let words = start.get(..end).unwrap_or(start);
     match words.contains(['*', '`']) {

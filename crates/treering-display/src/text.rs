@@ -1,9 +1,9 @@
 //! Makes text of a session safe to show: every character without a visible form gets one.
 //!
-//! Sessions hold what models and tools produced. None of it may move the cursor, reverse the direction of
-//! text, hide text or pretend to be something else. Control characters and invisible characters are shown
-//! by their numbers (`\x1b`, `\u{202e}`). Line breaks and tabs are kept where a text may have several
-//! lines.
+//! Sessions contain output of models and tools, which must not move the cursor, reverse the
+//! direction of text, hide text or imitate the interface. Control characters and invisible
+//! characters are shown by their numbers (`\x1b`, `\u{202e}`). Line breaks and tabs are kept where
+//! a text may have several lines.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -44,15 +44,15 @@ pub fn is_hidden(character: char) -> bool {
     )
 }
 
-/// Returns whether a byte may begin a character that [`stand_in`] replaces. It is `const`, because every
-/// byte of an export is looked up in a table made of it.
+/// Returns whether a byte may begin a character that [`stand_in`] replaces. It is `const`, because
+/// a table of it is used for every byte of an export.
 pub const fn may_hide(byte: u8) -> bool {
     matches!(byte, 0..=8 | 11..=31 | 0x7f)
         || matches!(byte, 0xc2 | 0xcd | 0xd8 | 0xdb | 0xdc | 0xe0..=0xe3 | 0xef..=0xf4)
 }
 
-/// Returns the replacement of a character, or `None` for a character that is shown as it is. Line breaks
-/// and tabs are shown as they are.
+/// Returns the replacement of a character, or `None` for a character that is shown unchanged, such
+/// as line breaks and tabs.
 pub fn stand_in(character: char) -> Option<Cow<'static, str>> {
     match character {
         '\n' | '\t' => None,
@@ -63,7 +63,7 @@ pub fn stand_in(character: char) -> Option<Cow<'static, str>> {
     }
 }
 
-/// Returns a text of any number of lines with everything invisible made visible.
+/// Returns a text of any number of lines with invisible characters made visible.
 ///
 /// ```
 /// use treering_display::text::visible;
@@ -85,8 +85,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns a text as one line for a terminal: everything invisible is made visible, line breaks become
-/// `\n`, tabs become spaces. Joiners are kept where a script or an emoji needs them.
+/// Returns a text as one line for a terminal: invisible characters are made visible, line breaks
+/// become `\n`, tabs become spaces. Joiners are kept where a script or an emoji needs them.
 ///
 /// ```
 /// use treering_display::text::safe_line;

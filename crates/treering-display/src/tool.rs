@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::fmt;
 use treering::entry::MessageView;
 
-/// The arguments of a call, as they are shown.
+/// The arguments of a call, in the form in which they are shown.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Arguments<'a> {
     /// A command line.
@@ -23,9 +23,9 @@ pub enum Arguments<'a> {
     Content(Cow<'a, str>),
     /// A patch in its own format.
     Patch(Cow<'a, str>),
-    /// Nothing beyond [`Call::about`].
+    /// Arguments that [`Call::about`] shows completely.
     InSummary,
-    /// Anything else.
+    /// Other arguments, as JSON.
     Json(String),
 }
 
@@ -109,7 +109,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Returns the arguments, as they are shown.
+    /// Returns the arguments in the form in which they are shown.
     pub fn arguments(&self) -> Arguments<'a> {
         let name = self.name.to_ascii_lowercase();
         if let Some(patch) = self.patch() {
@@ -206,7 +206,8 @@ fn is_shell(name: &str) -> bool {
     matches!(name, "bash" | "shell" | "exec" | "exec_command" | "local_shell" | "terminal" | "run")
 }
 
-/// Returns the command line in an array of words. What a shell was started for is shown without the shell.
+/// Returns the command line in an array of words. If a shell runs the command, only the command is
+/// returned.
 fn command_line(words: &[u8]) -> Option<Cow<'static, str>> {
     let words: Vec<Cow<'_, str>> = serde_json::from_slice(words).ok()?;
     let line = match &words[..] {

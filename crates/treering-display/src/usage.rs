@@ -1,10 +1,10 @@
-//! The usage of one answer in words.
+//! Formats the usage of one answer.
 
 use crate::number::tokens;
 use treering::entry::MessageView;
 
-/// Returns the usage of one answer, given as JSON, as a few facts: `7.6k in`, `120 out`, `45.9k cached`,
-/// `$0.02`.
+/// Returns the usage of one answer, given as JSON, as short texts: `7.6k in`, `120 out`, `45.9k
+/// cached`, `$0.02`.
 pub fn usage_facts(usage: &[u8]) -> Vec<String> {
     let [input, output, read, write, cost] =
         MessageView::new(usage).get_all(["input", "output", "cacheRead", "cacheWrite", "cost"]);
@@ -28,7 +28,8 @@ pub fn usage_facts(usage: &[u8]) -> Vec<String> {
     facts
 }
 
-/// Returns a number that can be added up, or 0 for anything else. No sum of such numbers is infinite.
+/// Returns a number that can be added up, or 0 for anything else. A sum of such numbers is never
+/// infinite.
 fn number(literal: Option<&[u8]>) -> f64 {
     let text = literal.and_then(|raw| std::str::from_utf8(raw).ok()).unwrap_or_default();
     text.parse().ok().filter(|number: &f64| (0.0..1e15).contains(number)).unwrap_or(0.0)

@@ -35,7 +35,7 @@ pub struct FilterTraits {
     pub labeled: bool,
     /// Whether the entry belongs to the conversation of a subagent.
     pub sidechain: bool,
-    /// Whether it is an answer without text: nothing but tool calls.
+    /// Whether the entry is an answer that has only tool calls.
     pub silent: bool,
     /// Whether it is the active leaf.
     pub is_leaf: bool,
@@ -46,7 +46,7 @@ impl Filter {
     pub const ALL: [Filter; 5] =
         [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly, Filter::All];
 
-    /// Returns its name on the screen.
+    /// Returns the name of the filter on the screen.
     pub fn name(self) -> &'static str {
         match self {
             Filter::Default => "default",
@@ -57,7 +57,7 @@ impl Filter {
         }
     }
 
-    /// Returns the filter of a name.
+    /// Returns the filter with this name.
     pub fn from_name(name: &str) -> Option<Filter> {
         Filter::ALL.into_iter().find(|filter| filter.name() == name)
     }

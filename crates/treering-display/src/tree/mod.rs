@@ -1,8 +1,9 @@
 //! The order and the layout of a tree, the same on the command line, in the terminal interface and in
 //! exported pages.
 //!
-//! [`Outline`] puts the entries into the order in which they are shown. A [`Filter`] selects some of them.
-//! [`TreeRows`] lays out the visible ones: the active path is unindented in the first column, and side branches hang off it.
+//! [`Outline`] puts the entries into the order in which they are shown. A [`Filter`] selects some
+//! of them. [`TreeRows`] lays out the visible ones: the active path is unindented in the first
+//! column, and side branches are indented below it.
 
 mod filter;
 mod outline;

@@ -1,16 +1,16 @@
 //! The tree in the order in which it is shown.
 //!
-//! One child of every entry continues it: the child on the path to the active leaf, otherwise the child with
-//! the most entries below it. Side branches come between an entry and its continuation, oldest first. So
-//! the active path is one line from top to bottom, and the nesting of any entry is at most the logarithm of
-//! the number of entries.
+//! One child of every entry continues it: the child on the path to the active leaf, otherwise the
+//! child with the most entries below it. Side branches come between an entry and its continuation,
+//! oldest first. The active path is therefore one line from top to bottom, and the nesting of any
+//! entry is at most the logarithm of the number of entries.
 //!
 //! An outline is flat and does not hold contents: about 50 bytes per entry. It is built once for a tree and
 //! a leaf, in linear time; filters, folds and searches select from it.
 
 use treering::{Kind, Role, Session, Tree};
 
-/// The index that stands for "no node".
+/// The index that means "no node".
 pub(super) const NONE: u32 = u32::MAX;
 
 /// An entry of an outline.
@@ -220,7 +220,7 @@ fn ends(parents: &[u32]) -> Vec<u32> {
 pub struct DisplayOrder {
     /// The positions of the entries in pre-order, in the order in which they are shown.
     pub order: Vec<u32>,
-    /// By the position in pre-order: whether the entry begins a side branch.
+    /// Whether each entry begins a side branch, by its position in pre-order.
     pub is_side: Vec<bool>,
 }
 

@@ -1,8 +1,9 @@
-//! The layout of the visible entries of a tree: which row they have, and how they are connected.
+//! Lays out the visible entries of a tree: their rows, and the lines that connect them.
 //!
-//! Entries that continue each other stay in one column, the active path in the first. A side branch is
-//! indented by one level and hangs on a rail at its left, so that depth along a path takes no columns, only
-//! nested branches do. The children of a hidden entry hang on the nearest visible entry above it.
+//! Entries that continue each other stay in one column, the active path in the first. A side branch
+//! is indented by one level and connected by a line at its left, so that only nested branches take
+//! columns, not the depth along a path. The children of a hidden entry are connected to the nearest
+//! visible entry above it.
 //!
 //! Every pass is a loop over flat arrays. A gutter is drawn when its row is drawn, for the visible columns.
 
@@ -40,7 +41,7 @@ pub struct TreeRow {
     parent: u32,
     /// The row that continues this one.
     next: u32,
-    /// The number of rows that hang on this one, including hidden ones.
+    /// The number of rows whose parent is this one, including hidden ones.
     pub children: u32,
     /// The level of indentation.
     pub level: u32,
@@ -175,7 +176,7 @@ impl TreeRows {
         };
         match (row.connector, fold) {
             (Connector::Straight, _) => {}
-            // Nothing is above the first row.
+            // There is nothing above the first row.
             (Connector::Tee, Fold::None) if at == 0 => set(row.level, "┌─ "),
             (Connector::Tee, Fold::Open) if at == 0 => set(row.level, "┌⊟ "),
             (Connector::Tee, Fold::Closed) if at == 0 => set(row.level, "┌⊞ "),
@@ -242,7 +243,7 @@ fn fold(rows: &mut Vec<TreeRow>, nearest: &mut [u32]) {
     if !rows.iter().any(|row| row.fold == Fold::Closed) {
         return;
     }
-    // The row of each after folding: itself, or the closed row above it.
+    // The row of each entry after folding: itself, or the closed row above it.
     let mut kept: Vec<u32> = Vec::with_capacity(rows.len());
     let mut hidden = vec![false; rows.len()];
     let mut count = 0;
@@ -278,7 +279,8 @@ fn indent(rows: &mut [TreeRow]) {
             above.next = at as u32;
         }
     }
-    // Backwards, the first row of each parent is the last one. The roots have a slot of their own.
+    // Going backwards, the first row of each parent is the last one. The roots have a slot of their
+    // own.
     let mut has_last = vec![false; rows.len() + 1];
     for row in rows.iter_mut().rev() {
         let family = (row.parent as usize).min(has_last.len() - 1);
