@@ -1,30 +1,31 @@
-//! Finds the positions of a text at which a rule has to look.
+//! Finds the positions of a text at which a rule must be applied.
 //!
-//! Every rule names a word that its secrets begin with or stand near. Four bytes of each word are
-//! kept in a bit table; four bytes of the text at a time are looked up in it, letter case ignored.
-//! For nearly every position the table answers at once that none of the words is there, so most of a
-//! text costs one load and one multiplication a byte, whatever the number of words.
+//! Every rule has a word that its secrets begin with or are near. Four bytes of each word are in a
+//! bit table, in which four bytes of the text at a time are looked up, ignoring case. For nearly
+//! every position one lookup shows that none of the words is there, so most of a text costs one
+//! load and one multiplication for each byte, whatever the number of words.
 
 use crate::tokens::Alphabet;
 use std::ops::ControlFlow;
 
-/// Number of bits of the table, as a power of two: 32 KiB, most of which stays in a first-level cache.
+/// The number of bits of the table, as a power of two: 32 KiB, most of which stays in a first-level
+/// cache.
 const TABLE_BITS: u32 = 18;
 
-/// Number of buckets that the entries are sorted into, as a power of two.
+/// The number of buckets of entries, as a power of two.
 const BUCKET_BITS: u32 = 12;
 
 /// Clears the difference between upper- and lower-case letters of four bytes.
 const FOLD: u32 = 0x2020_2020;
 
-/// The same for eight bytes.
+/// Clears the same difference for eight bytes.
 const FOLD_EIGHT: u64 = 0x2020_2020_2020_2020;
 
 /// An index of words by four of their bytes.
 #[derive(Debug)]
 pub(crate) struct Anchors {
     table: Vec<u64>,
-    /// The position where the entries of each bucket begin; one more at the end.
+    /// The index at which the entries of each bucket begin, and one more at the end.
     buckets: Vec<u32>,
     entries: Vec<Entry>,
     words: Vec<Vec<u8>>,
@@ -32,14 +33,14 @@ pub(crate) struct Anchors {
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    /// Four folded bytes.
+    /// Four bytes, with case folded.
     key: u32,
     word: u16,
     /// The position of the four bytes in the word.
     offset: u8,
 }
 
-/// A word to look for, and the bytes that may follow it.
+/// A word to search for, and the bytes that may follow it.
 ///
 /// Words of fewer than four bytes need followers to fill four; longer ones ignore them.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ pub(crate) struct Word {
 }
 
 impl Anchors {
-    /// Builds the index. A word is reported by its position in `words`.
+    /// Builds the index. A word is reported by its index in `words`.
     pub(crate) fn new(words: &[Word]) -> Self {
         let mut entries = Vec::new();
         for (at, word) in words.iter().enumerate() {
@@ -87,8 +88,8 @@ impl Anchors {
         Anchors { table, buckets, entries, words }
     }
 
-    /// Calls `each` with every word that stands in `text`, letter case ignored, and where it begins,
-    /// until told to stop. The order is that of the text, give or take the length of a word.
+    /// Calls `each` with every word in `text`, ignoring case, and its position, until `each` asks
+    /// to stop. The order is approximately that of the text.
     pub(crate) fn find(
         &self,
         text: &[u8],
@@ -101,7 +102,7 @@ impl Anchors {
             let bit = hash(key) >> (32 - TABLE_BITS);
             table[(bit >> 6) as usize] >> (bit & 63) & 1
         };
-        // Four positions are looked up together, so that there is one branch for all of them.
+        // Four positions are looked up together, so that there is only one branch for all of them.
         let mut at = 0;
         while let Some(bytes) = text.get(at..).and_then(<[u8]>::first_chunk::<8>) {
             let bytes = u64::from_le_bytes(*bytes) | FOLD_EIGHT;
@@ -186,7 +187,7 @@ fn completed(text: &[u8], followers: Alphabet) -> Vec<u32> {
     keys
 }
 
-/// Returns where the four bytes of a word stand that are rarest in texts.
+/// Returns the position of the four bytes of a word that are rarest in texts.
 fn rarest_window(text: &[u8]) -> usize {
     let cost = |offset: &usize| -> u32 {
         let bytes = text.get(*offset..offset + 4).unwrap_or_default();

@@ -3,13 +3,13 @@
 use crate::headers::{cookie_pairs, is_typed};
 use std::ops::Range;
 
-/// Most bytes of a command line that are read.
+/// The maximum number of bytes of a command line that are read.
 const MOST: usize = 1024;
 
-/// Most undecoded bytes that are read: no escape is longer than sixteen bytes.
+/// The maximum number of undecoded bytes that are read: no escape is longer than sixteen bytes.
 const MOST_RAW: usize = 16 * MOST;
 
-/// The contents of an option's value.
+/// The content of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holds {
     Password,
@@ -25,15 +25,15 @@ enum Form {
     Attached,
     /// `-p VALUE`, `-pVALUE`, `--option=VALUE`
     Either,
-    /// `-k VALUE` only: other options begin with the same letters.
+    /// `-k VALUE` only, because other options begin with the same letters.
     Apart,
 }
 
-/// A command that takes a password.
+/// A command with an option for a password.
 #[derive(Debug)]
 pub(crate) struct Tool {
     pub word: &'static str,
-    /// Words one of which must stand before it: `docker` before `login`.
+    /// Words one of which must precede the command: `docker` before `login`.
     before: &'static [&'static str],
     options: &'static [(&'static str, Form, Holds)],
 }
@@ -100,7 +100,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     },
 ];
 
-/// Adds the passwords in the command line whose command stands at `at`.
+/// Adds the passwords in the command line whose command is at `at`.
 pub(crate) fn passwords(tool: &Tool, text: &[u8], at: usize, found: &mut Vec<Range<usize>>) {
     let end = at + tool.word.len();
     if !is_command(text, at, end) {
@@ -149,7 +149,7 @@ pub(crate) fn may_have_password(tool: &Tool, raw: &[u8], at: usize) -> bool {
             .any(|(option, _, _)| memchr::memmem::find(after, option.as_bytes()).is_some())
 }
 
-/// Returns whether a word stands where a command can: alone, or at the end of a path.
+/// Returns whether a word can be a command: it is alone, or at the end of a path.
 fn is_command(text: &[u8], at: usize, end: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| text.get(before));
     let is_free =
@@ -174,7 +174,7 @@ fn add(text: &[u8], value: Range<usize>, holds: Holds, found: &mut Vec<Range<usi
     }
 }
 
-/// Returns the inside of a word, as far as no quote or escape stands in it.
+/// Returns the inside of a word, up to a quote or an escape.
 fn unquoted(text: &[u8], mut word: Range<usize>) -> Range<usize> {
     let quotes = |byte: Option<&u8>| matches!(byte, Some(b'"' | b'\''));
     let quote = text.get(word.start).copied().filter(|byte| quotes(Some(byte)));
@@ -202,7 +202,7 @@ impl Iterator for Words<'_> {
         loop {
             match text.get(self.at..)? {
                 [b' ' | b'\t', ..] => self.at += 1,
-                // The line goes on.
+                // The line continues.
                 [b'\\', b'\n', ..] => self.at += 2,
                 [b'\\', b'\r', b'\n', ..] => self.at += 3,
                 [b'\n' | b'\r' | b'|' | b';' | b'&' | b'<' | b'>' | b')', ..] | [] => return None,
@@ -225,7 +225,7 @@ impl Iterator for Words<'_> {
     }
 }
 
-/// Returns the password in `pass:…`, as options of openssl have it; `at` is where `pass:` stands.
+/// Returns the password in `pass:…`, a form of openssl's options; `pass:` is at `at`.
 pub(crate) fn pass_option(text: &[u8], at: usize) -> Option<Range<usize>> {
     let before = text.get(at.saturating_sub(10)..at)?;
     let is_option = [&b"-passin "[..], b"-passout ", b"-pass ", b"-k ", b"/"]
@@ -238,9 +238,9 @@ pub(crate) fn pass_option(text: &[u8], at: usize) -> Option<Range<usize>> {
     (is_option && is_typed(bytes.get(..length)?)).then_some(start..start + length)
 }
 
-/// Returns the password that `echo` gives to the command whose word stands at `at`:
-/// `echo … | sudo -S`, `echo … | docker login --password-stdin`, and for a pair of a name and a password
-/// `echo user:… | chpasswd`.
+/// Returns the password that `echo` passes to the command whose word is at `at`: `echo … | sudo
+/// -S`, `echo … | docker login --password-stdin`, and for a pair of a name and a password `echo
+/// user:… | chpasswd`.
 pub(crate) fn piped(text: &[u8], at: usize, is_pair: bool) -> Option<Range<usize>> {
     let floor = at.saturating_sub(512);
     let before = text.get(floor..at)?;

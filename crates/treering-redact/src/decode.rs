@@ -1,14 +1,14 @@
-//! Texts without their escapes, and the way back.
+//! Decodes texts, and maps positions in decoded texts to the original bytes.
 //!
 //! A secret in a file may be written with escapes of JSON strings, and again with the escapes of a
-//! JSON text inside of that one; with percent escapes; with color codes before, after or inside of it.
-//! So a text is looked at as it stands and as it reads after each of these; a finding in any of them is
-//! a span of the bytes in the file, and only those are replaced.
+//! JSON text inside of that one; with percent escapes; with color codes before, after or inside of
+//! it. Therefore a text is searched both as written and after each of these decodings; a finding in
+//! any of them is mapped to a span of bytes in the file, and only those are replaced.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A way of writing that hides characters.
+/// An encoding that hides characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coding {
     /// Escapes of JSON strings.
@@ -29,8 +29,8 @@ impl Coding {
         }
     }
 
-    /// Reads the escape at the start of `text`: its characters, and how long it is. Returns `None` for
-    /// a byte that stands for itself.
+    /// Decodes the escape at the start of `text`: its characters, and its length. Returns `None`
+    /// for a byte that is not an escape.
     fn escape(self, text: &[u8]) -> Option<(Output, usize)> {
         match self {
             Coding::Json => json_escape(text),
@@ -64,18 +64,18 @@ impl Output {
     }
 }
 
-/// Two positions of the same place: in the decoded text, and in the one it was decoded from.
+/// Two corresponding positions: in the decoded text, and in its source.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     to: usize,
     from: usize,
 }
 
-/// Distance between two marks. Positions in between are found by decoding again, so that a text of any
-/// length with any number of escapes needs little memory besides itself.
+/// The distance between two marks. Positions in between are found by decoding again, so that a text
+/// of any length with any number of escapes needs little additional memory.
 const MARK_EVERY: usize = 2048;
 
-/// A decoded text and where its bytes come from.
+/// A decoded text with the origin of its bytes.
 #[derive(Debug)]
 pub(crate) struct Decoded<'a> {
     pub bytes: Cow<'a, [u8]>,
@@ -84,7 +84,7 @@ pub(crate) struct Decoded<'a> {
     marks: Vec<Mark>,
 }
 
-/// Resolves the escapes of a coding. Everything else stays as it is.
+/// Resolves the escapes of a coding. Other bytes are copied.
 pub(crate) fn decode(source: &[u8], coding: Coding) -> Decoded<'_> {
     let plain = Decoded { bytes: Cow::Borrowed(source), source, coding, marks: Vec::new() };
     let first = memchr::memchr_iter(coding.introducer(), source)
@@ -114,7 +114,7 @@ pub(crate) fn decode(source: &[u8], coding: Coding) -> Decoded<'_> {
     Decoded { bytes: Cow::Owned(bytes), source, coding, marks }
 }
 
-/// Copies bytes that stand for themselves, and marks the way.
+/// Copies bytes that are not escapes, and adds marks.
 fn copy(source: &[u8], span: Range<usize>, bytes: &mut Vec<u8>, marks: &mut Vec<Mark>) {
     let mut from = span.start;
     loop {
@@ -130,7 +130,7 @@ fn copy(source: &[u8], span: Range<usize>, bytes: &mut Vec<u8>, marks: &mut Vec<
     }
 }
 
-/// A stretch of both texts: one escape, or bytes that stand for themselves.
+/// A part of both texts: one escape, or bytes that are not escapes.
 struct Stretch {
     to: Range<usize>,
     from: Range<usize>,
@@ -143,7 +143,7 @@ impl Decoded<'_> {
         self.marks.is_empty()
     }
 
-    /// Returns the stretches of both texts from a mark on.
+    /// Returns the parts of both texts from a mark on.
     fn stretches(&self, mark: Mark) -> impl Iterator<Item = Stretch> + '_ {
         let Mark { mut to, mut from } = mark;
         std::iter::from_fn(move || {
@@ -164,15 +164,16 @@ impl Decoded<'_> {
         })
     }
 
-    /// Returns the last mark that is not after a position, which `place` tells of a mark.
+    /// Returns the last mark that is not after a position, where `place` returns the position of a
+    /// mark.
     fn mark_before(&self, at: usize, place: fn(&Mark) -> usize) -> Mark {
         let after = self.marks.partition_point(|mark| place(mark) < at);
         let mark = after.checked_sub(1).and_then(|last| self.marks.get(last));
         mark.copied().unwrap_or(Mark { to: 0, from: 0 })
     }
 
-    /// Returns a span of the source without halves of escapes at its ends: what is left around it must
-    /// stay a text that can be decoded.
+    /// Returns a span of the source without incomplete escapes at its ends, so that the text around
+    /// it can still be decoded.
     pub(crate) fn without_halves(&self, span: &Range<usize>) -> Range<usize> {
         if self.is_same() {
             return span.clone();
@@ -193,11 +194,12 @@ impl Decoded<'_> {
             return span.clone();
         }
         let start = self.start(span.start);
-        // An empty span between codes that stand for nothing starts after them and ends before them.
+        // An empty span between codes without characters begins after them and ends before them.
         start..self.end(span.end).max(start)
     }
 
-    /// Returns where the byte at `at` comes from. Codes that stand for nothing are left before it.
+    /// Returns the source position of the byte at `at`. Codes without characters before it are
+    /// excluded.
     fn start(&self, at: usize) -> usize {
         let mark = self.mark_before(at, |mark| mark.to);
         match self.stretches(mark).find(|stretch| stretch.to.end > at) {
@@ -207,7 +209,7 @@ impl Decoded<'_> {
         }
     }
 
-    /// Returns where the byte before `at` ends.
+    /// Returns the source end of the byte before `at`.
     fn end(&self, at: usize) -> usize {
         let mark = self.mark_before(at, |mark| mark.to);
         match self.stretches(mark).find(|stretch| stretch.to.end >= at) {
@@ -246,12 +248,12 @@ fn json_unit(text: &[u8]) -> Option<(Output, usize)> {
     {
         return Some((Output::character(pair), 12));
     }
-    // Half a pair has no meaning; it is kept where it stands.
+    // Half a surrogate pair has no meaning, and is kept.
     let character = char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER);
     Some((Output::character(character), 6))
 }
 
-/// Reads the escape of a printable character; others tell nothing.
+/// Decodes the escape of a printable character; other escapes do not matter.
 fn percent_escape(text: &[u8]) -> Option<(Output, usize)> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
     let value = digit(text.get(1)?)? * 16 + digit(text.get(2)?)?;
@@ -275,7 +277,7 @@ fn color_code(text: &[u8]) -> Option<(Output, usize)> {
     Some((Output::NOTHING, length.min(text.len())))
 }
 
-/// Returns whether a text has something that a view other than JSON's would change.
+/// Returns whether decoding with a coding other than JSON's would change a text.
 pub(crate) fn has_hidden(text: &[u8], coding: Coding) -> bool {
     memchr::memchr_iter(coding.introducer(), text)
         .any(|at| coding.escape(text.get(at..).unwrap_or_default()).is_some())

@@ -1,7 +1,8 @@
-//! Names of members, and what they mean for a redaction.
+//! The names of members, and their meaning for a redaction.
 
-/// Members of the session's own structure: ids and references, names, times. Only tokens that their
-/// shape tells are replaced in them, which gives the same text everywhere: references still match.
+/// Members of the session's own structure: ids and references, names, times. Only tokens that are
+/// recognized by their format are replaced in them. The same text is then replaced in the same way
+/// everywhere, so that references still match.
 pub(crate) const STRUCTURE: &[&[u8]] = &[
     b"id",
     b"uuid",
@@ -68,7 +69,7 @@ pub(crate) const STRUCTURE: &[&[u8]] = &[
     b"commit_hash",
 ];
 
-/// Types of records whose id is the session's.
+/// The types of records whose id is the session's.
 pub(crate) const HEADERS: &[&[u8]] = &[b"session", b"header", b"session_meta"];
 
 /// Members whose value is data of a user or a tool.
@@ -86,7 +87,8 @@ pub(crate) const FREE: &[&[u8]] = &[
     b"result",
 ];
 
-/// Members that a provider made of the text beside them; a provider refuses them once it has changed.
+/// Members that a provider derived from the text beside them. A provider refuses them once the text
+/// has changed.
 pub(crate) const SIGNATURES: &[&[u8]] = &[
     b"thinkingSignature",
     b"thoughtSignature",
@@ -96,7 +98,7 @@ pub(crate) const SIGNATURES: &[&[u8]] = &[
     b"encrypted_content",
 ];
 
-/// Returns whether a string is the data of an image, and the like.
+/// Returns whether a string is binary data, such as that of an image.
 pub(crate) fn is_blob(key: &[u8], text: &[u8]) -> bool {
     let is_base64 =
         |text: &[u8]| text.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte));

@@ -4,10 +4,10 @@ use crate::tokens::{Alphabet, Text, run, starts_word};
 use crate::value::{Strength, is_placeholder, is_random, is_reference, is_secret};
 use std::ops::Range;
 
-/// Words that a header's credentials begin with.
+/// The words with which the credentials of a header begin.
 const SCHEMES: &[&str] = &["bearer", "basic", "token", "apikey", "api-key", "bot", "ssws", "key"];
 
-/// Returns the credentials after `Bearer` or `Authorization:`, whose `word` stands at `at`.
+/// Returns the credentials after `Bearer` or `Authorization:`, whose `word` is at `at`.
 pub(crate) fn credentials(text: &[u8], at: usize, word: &str) -> Option<Range<usize>> {
     if !starts_word(Text { bytes: text, is_raw: false }, at) {
         return None;
@@ -49,7 +49,7 @@ fn value(text: &[u8], start: usize, scheme: &str) -> Option<Range<usize>> {
     is_one.then_some(start..start + length)
 }
 
-/// Returns whether a value is base64 of something with a colon in it.
+/// Returns whether a value is Base64 of a text with a colon.
 fn is_base64_pair(value: &[u8]) -> bool {
     let digit = |byte: u8| match byte {
         b'A'..=b'Z' => Some(u32::from(byte - b'A')),
@@ -84,11 +84,11 @@ pub(crate) fn may_be_bearer(raw: &[u8], at: usize) -> bool {
     let between = |byte: &&u8| b" \t:=\"',\\tu0".contains(byte);
     let rest = raw.get(start..).unwrap_or_default();
     let blanks = rest.iter().take(80).take_while(between).count();
-    // The separators may have taken characters of the value itself: `t`, `u` and `0` are few.
+    // The separators may have included characters of the value itself, such as `t`, `u` and `0`.
     blanks > 0 && run(raw, start + blanks, Alphabet::Base64, 4) >= 1
 }
 
-/// Adds the values of the cookies in a header whose name `word` stands at `at`.
+/// Adds the values of the cookies in a header whose name `word` is at `at`.
 pub(crate) fn cookies(text: &[u8], at: usize, found: &mut Vec<Range<usize>>) {
     let mut start = at + "cookie".len();
     start += separators(text, start);
@@ -140,8 +140,8 @@ pub(crate) fn cookie_pairs(text: &[u8], mut at: usize, found: &mut Vec<Range<usi
     }
 }
 
-/// Returns the password in `scheme://user:password@host`, or a random user name that stands for one;
-/// `at` is where `://` stands.
+/// Returns the password in `scheme://user:password@host`, or a random user name that is used as
+/// one; `://` is at `at`.
 pub(crate) fn url_password(text: &[u8], at: usize) -> Option<Range<usize>> {
     let start = at + 3;
     let rest = text.get(start..)?;
@@ -172,8 +172,8 @@ pub(crate) fn may_have_password(raw: &[u8], at: usize) -> bool {
     memchr::memchr(b'@', rest.get(..length).unwrap_or_default()).is_some()
 }
 
-/// Returns whether a value where a person types a password is one: any word but those that stand for
-/// passwords in documentation.
+/// Returns whether a value in the position of a typed password is one: any word except the usual
+/// placeholders of documentation.
 pub(crate) fn is_typed(value: &[u8]) -> bool {
     const WORDS: &[&str] = &[
         "pass", "password", "passwd", "pwd", "secret", "token", "pw", "user", "key", "port", "none",

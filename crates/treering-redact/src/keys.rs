@@ -1,17 +1,17 @@
-//! Finds private keys in their armor.
+//! Finds private keys in PEM and similar formats.
 
 use crate::tokens::{Alphabet, run};
 use memchr::memmem;
 use std::ops::Range;
 
-/// Most bytes of the title of a key.
+/// The maximum length of the title of a key.
 const MOST_TITLE: usize = 64;
 
-/// Most bytes of a key.
+/// The maximum length of a key.
 const MOST_KEY: usize = 16 * 1024;
 
 /// Returns the private key whose title begins with the `BEGIN ` at `at`, from its first dash to its
-/// last; of a key that was cut off, as much as there is.
+/// last. If the key is incomplete, returns as much as there is.
 pub(crate) fn private_key(text: &[u8], at: usize) -> Option<Range<usize>> {
     let before = text.get(at.saturating_sub(6)..at)?;
     let dashes = before.iter().rev().take_while(|byte| matches!(byte, b'-' | b' ')).count();
@@ -35,14 +35,14 @@ pub(crate) fn private_key(text: &[u8], at: usize) -> Option<Range<usize>> {
             dashes + more.iter().take_while(|byte| **byte == b'-').count()
         });
         let length = body + end + 6 + tail;
-        // Without anything between them, the lines are what a text says about keys.
+        // If nothing is between them, the lines are only a text about keys.
         return (end > 40).then_some(start..at + length);
     }
     let length = words(near);
     (length > 0).then_some(start..at + body + length)
 }
 
-/// Returns the private lines of a PuTTY key whose `Private-Lines:` stands at `at`.
+/// Returns the private lines of a PuTTY key whose `Private-Lines:` is at `at`.
 pub(crate) fn putty_key(text: &[u8], at: usize) -> Option<Range<usize>> {
     let start = at + b"Private-Lines:".len();
     let rest = text.get(start..)?;
@@ -58,7 +58,7 @@ pub(crate) fn putty_key(text: &[u8], at: usize) -> Option<Range<usize>> {
     (length > 0).then_some(body + blanks..body + length)
 }
 
-/// Returns how long the words are that a key is made of.
+/// Returns the length of the words of a key.
 fn words(text: &[u8]) -> usize {
     let mut end = 0;
     loop {

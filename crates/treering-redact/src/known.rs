@@ -1,23 +1,23 @@
-//! Secrets that are looked for everywhere, because the text around them gave them away somewhere.
+//! Searches everywhere for secrets that were recognized by their context in one place.
 
 use crate::rules::{Candidates, Hit, Kind, Rank};
 use aho_corasick::{AhoCorasick, MatchKind};
 use std::collections::HashMap;
 
-/// Secrets that were noticed, ready to be looked for.
+/// A search for secrets that were recognized before.
 pub(crate) struct Known {
     words: AhoCorasick,
     kinds: Vec<Kind>,
-    /// A part of each secret that no escape but `\u00xx` can change; `None` if one of them has no such
-    /// part, and every line has to be searched.
+    /// A part of each secret that no escape except `\u00xx` can change; `None` if one of them has
+    /// no such part, so that every line has to be searched.
     fragments: Option<AhoCorasick>,
 }
 
-/// Shortest part of a secret that lines are searched for.
+/// The minimum length of a part of a secret that lines are searched for.
 const LEAST_FRAGMENT: usize = 4;
 
 impl Known {
-    /// Builds the search. Returns `None` if there is nothing to look for.
+    /// Builds the search. Returns `None` if there are no secrets.
     pub(crate) fn new(noticed: &HashMap<Vec<u8>, Kind>) -> Option<Known> {
         if noticed.is_empty() {
             return None;
@@ -43,7 +43,7 @@ impl Known {
         }
     }
 
-    /// Adds the positions of a line, escapes unresolved, at which one of the secrets may stand.
+    /// Adds the positions of an undecoded line at which one of the secrets may be.
     pub(crate) fn candidates(&self, raw: &[u8], candidates: &mut Candidates) {
         let fragments = match &self.fragments {
             Some(fragments) if !candidates.has_colors => fragments,
@@ -61,7 +61,7 @@ impl Known {
     }
 }
 
-/// Returns the longest part of a secret that stands in a line as it is, whatever escapes surround it.
+/// Returns the longest part of a secret that is unchanged in a line, whatever escapes surround it.
 fn fragment(secret: &[u8]) -> Option<&[u8]> {
     let is_plain = |byte: &u8| byte.is_ascii_graphic() && !b"\"\\/%".contains(byte);
     let parts = secret.split(|byte| !is_plain(byte));

@@ -1,11 +1,11 @@
-//! Agent sessions without the secrets in them.
+//! Redacts the secrets in agent sessions.
 //!
 //! A [`Redactor`] is a filter that a session is read through
-//! ([`Session::open_filtered`](treering::Session::open_filtered)). What comes out is a session like any
-//! other, with the same tree, that can be exported, forked, converted and copied; keys, tokens and
-//! passwords in it are `[REDACTED:github-token:1]`, the same one always by the same name. Bytes that
-//! are no part of a secret stay as they are. The secrets themselves are held in memory only, and no
-//! report says them.
+//! ([`Session::open_filtered`](treering::Session::open_filtered)). The result is a session with the
+//! same tree that can be exported, forked, converted and copied like any other; keys, tokens and
+//! passwords are replaced by placeholders such as `[REDACTED:github-token:1]`, and the same secret
+//! always by the same one. All other bytes are unchanged. The secrets themselves are only in
+//! memory, and no report contains them.
 //!
 //! ```
 //! use treering::{Message, Session, CreateOptions};
@@ -28,16 +28,17 @@
 //!
 //! # How it searches
 //!
-//! A first look at the bytes of a line, escapes and all, finds the words that secrets begin with or stand
-//! near; a line without such a place holds no secret and is passed on as it is. Only strings with such a
-//! place in them are decoded and searched thoroughly: as they stand, without percent escapes and color
-//! codes, and as JSON in JSON.
+//! A first pass over the undecoded bytes of a line finds the words that secrets begin with or are
+//! near; a line without such a word has no secret and is not changed. Only strings with such a word
+//! are decoded and searched thoroughly: as written, without percent escapes and color codes, and as
+//! JSON in JSON.
 //!
 //! # Limitations
 //!
-//! What has no known shape, no telling name and no pattern is not found. Neither is what was encoded
-//! (base64, compressed data, images), spread over several strings, or encrypted by a provider. Ids,
-//! references, names of tools and models are searched for tokens of known shapes only.
+//! A secret without a known format, a typical name or a custom pattern is not found. Neither is one
+//! that was encoded (Base64, compressed data, images), divided between several strings, or
+//! encrypted by a provider. Ids, references, names of tools and models are searched only for tokens
+//! of known formats.
 
 mod anchors;
 mod commands;
@@ -82,12 +83,13 @@ use value::Strength;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// E-mail addresses.
+    /// Whether e-mail addresses are replaced.
     pub emails: bool,
-    /// Names in home directories: `/home/NAME`, `/Users/NAME`, `C:\Users\NAME`. They become `user`.
+    /// Whether user names in home directories are replaced by `user`: `/home/NAME`, `/Users/NAME`,
+    /// `C:\Users\NAME`.
     pub home: bool,
-    /// Regular expressions and what their findings are called. Where one has a group, what is in the
-    /// first is the finding.
+    /// Custom patterns: the name of the findings, and a regular expression. If the expression has a
+    /// group, the first group is the finding.
     pub patterns: Vec<(String, String)>,
 }
 
@@ -103,13 +105,13 @@ impl Options {
         Options { emails, ..self }
     }
 
-    /// Sets whether names in home directories are replaced.
+    /// Sets whether user names in home directories are replaced.
     #[must_use]
     pub fn home(self, home: bool) -> Self {
         Options { home, ..self }
     }
 
-    /// Adds a regular expression and what its findings are called.
+    /// Adds a custom pattern: the name of its findings, and a regular expression.
     #[must_use]
     pub fn with_pattern(mut self, name: impl Into<String>, regex: impl Into<String>) -> Self {
         self.patterns.push((name.into(), regex.into()));
@@ -117,22 +119,22 @@ impl Options {
     }
 }
 
-/// A custom pattern that cannot be used.
+/// The error for a custom pattern that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatternError {
-    /// Its name would not be seen for what it is.
+    /// The name of the pattern cannot be used in a placeholder.
     #[error("{0:?} is no name for a pattern: lower-case letters, digits and -, at most 32")]
     Name(String),
-    /// It is no regular expression, or too large a one.
+    /// The pattern is not a valid regular expression, or is too large.
     #[error("the pattern {0:?} cannot be used: {1}")]
     Invalid(String, String),
-    /// It finds nothing everywhere.
+    /// The pattern matches the empty text.
     #[error("the pattern {0:?} matches the empty text")]
     Empty(String),
 }
 
-/// Replaces secrets, each by the same placeholder wherever it stands.
+/// A filter that replaces secrets, each by the same placeholder everywhere.
 #[derive(Debug)]
 pub struct Redactor {
     rules: Rules,
@@ -142,38 +144,38 @@ pub struct Redactor {
 #[derive(Default)]
 struct State {
     keys: (RandomState, RandomState),
-    /// The number of each secret, by a keyed hash of it.
+    /// The number of each secret, by a keyed hash of the secret.
     numbers: HashMap<(u64, u64), (Kind, usize)>,
     counts: HashMap<Kind, usize>,
-    /// Secrets that the first pass noticed by their context.
+    /// The secrets that the first pass recognized by their context.
     noticed: HashMap<Vec<u8>, Kind>,
     known: Option<Arc<Known>>,
     lines: u64,
     report: Report,
 }
 
-/// Secrets are in it.
+/// The state contains secrets, so they are not printed.
 impl std::fmt::Debug for State {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("State").field("lines", &self.lines).finish_non_exhaustive()
     }
 }
 
-/// Most secrets that are looked for everywhere.
+/// The maximum number of secrets that are searched for everywhere.
 const MOST_KNOWN: usize = 10_000;
 
 impl Redactor {
-    /// Creates a redactor for one session, or for several that shall have the same placeholders.
+    /// Creates a redactor for one session, or for several that share their placeholders.
     pub fn new(options: &Options) -> Result<Self, PatternError> {
         Ok(Redactor { rules: Rules::new(options)?, state: Mutex::default() })
     }
 
-    /// Opens the session at `path` without its secrets: a snapshot that is only read.
+    /// Opens the session at `path` without its secrets, as a read-only snapshot.
     pub fn open(&self, path: impl AsRef<Path>) -> treering::Result<Session> {
         self.session(&Session::open(path)?)
     }
 
-    /// Returns a session without its secrets: a snapshot that is only read.
+    /// Returns a session without its secrets, as a read-only snapshot.
     pub fn session(&self, session: &Session) -> treering::Result<Session> {
         let mut state = self.state();
         (state.lines, state.known) = (0, None);
@@ -198,7 +200,7 @@ impl Redactor {
         }
     }
 
-    /// Returns what was replaced until now.
+    /// Returns a report of the replacements so far.
     pub fn report(&self) -> Report {
         self.state().report.clone()
     }
@@ -207,7 +209,7 @@ impl Redactor {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what the first pass noticed, ready to be looked for.
+    /// Returns a search for the secrets that the first pass recognized.
     fn known(&self) -> Option<Arc<Known>> {
         let mut state = self.state();
         if state.known.is_none() {
@@ -216,7 +218,7 @@ impl Redactor {
         state.known.clone()
     }
 
-    /// Filters a line of which `candidates` are known already.
+    /// Filters a line whose `candidates` are already known.
     fn filtered<'a>(&self, line: &'a [u8], mut candidates: Candidates) -> Cow<'a, [u8]> {
         let known = self.known();
         if let Some(known) = &known {
@@ -247,7 +249,7 @@ impl Redactor {
             }
         }
         edits.sort_by_key(|(span, _)| span.start);
-        // The report must not say an id that is a secret.
+        // The report must not contain an id that is a secret.
         let entry = entry.map(|id| String::from_utf8_lossy(&edited(line, id, &edits)).into_owned());
         for (found, (kind, number)) in found.iter().zip(&named) {
             state.note(self.rules.name(*kind), *number, entry.as_deref(), found);
@@ -257,7 +259,7 @@ impl Redactor {
     }
 }
 
-/// Returns a span of a line with all edits inside of it, which are in order.
+/// Returns a span of a line with all edits inside it, which must be in order.
 fn edited(line: &[u8], span: Range<usize>, edits: &[(Range<usize>, String)]) -> Vec<u8> {
     let first = edits.partition_point(|(edit, _)| edit.start < span.start);
     let mut out = Vec::with_capacity(span.len() + 32 * edits.len().min(64));
@@ -290,7 +292,7 @@ impl State {
 
     fn note(&mut self, kind: &str, number: usize, entry: Option<&str>, found: &Found) {
         let line = self.lines;
-        // Several in one text are one place.
+        // Several findings in one text are reported as one place.
         let recent = self.report.places.iter_mut().rev().take(16);
         let same = recent.take_while(|place| place.line == line).find(|place| {
             place.number == number && place.kind == kind && place.field == found.field
@@ -310,8 +312,9 @@ impl State {
 }
 
 impl LineFilter for Redactor {
-    /// Notices what only its context gives away, so that it is found without it as well. A line is
-    /// marked if it holds something by itself, or if escapes could hide a secret noticed elsewhere.
+    /// Records secrets that are recognized by their context, so that they are found elsewhere as
+    /// well. A line is marked if it has a secret itself, or if escapes could hide a secret that was
+    /// recorded elsewhere.
     fn look(&self, line: &[u8]) -> bool {
         let candidates = self.rules.candidates(line);
         if candidates.is_empty() {
@@ -321,7 +324,7 @@ impl LineFilter for Redactor {
         let found = finder.line(line, &candidates).found;
         let is_marked = candidates.has_escapes || candidates.has_colors || !found.is_empty();
         for found in found {
-            // A value that could be a word is not replaced everywhere.
+            // A value that could be an ordinary word is not replaced everywhere.
             let is_sure = found.rank == Rank::Context
                 && (10..=512).contains(&found.secret.len())
                 && value::is_secret(&found.secret, Strength::Strong, false);

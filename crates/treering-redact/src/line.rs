@@ -1,9 +1,9 @@
-//! Finds the secrets of a line: which of its strings are searched, and how.
+//! Finds the secrets of a line: decides which of its strings are searched, and how.
 //!
-//! Strings of the session's own structure (ids, references, names of tools and models) are searched for
-//! tokens that their shape tells, and for nothing that depends on where a text stands: the same string
-//! is then replaced by the same everywhere, and references still match. Inside of a tool's arguments
-//! and results an `id` is a string like any other. The data of images is not searched.
+//! Strings of the session's own structure (ids, references, names of tools and models) are searched
+//! only for tokens that are recognized by their format, independent of the context: the same string
+//! is then replaced in the same way everywhere, and references still match. Inside a tool's
+//! arguments and results an `id` is a string like any other. The data of images is not searched.
 
 use crate::decode::{Coding, Decoded, decode, has_hidden};
 use crate::fields::{FREE, HEADERS, SIGNATURES, STRUCTURE, is_blob};
@@ -19,7 +19,7 @@ use std::ops::Range;
 /// A secret in a line.
 #[derive(Debug)]
 pub(crate) struct Found {
-    /// The bytes of the line that are replaced.
+    /// The range of bytes of the line that is replaced.
     pub span: Range<usize>,
     pub kind: Kind,
     pub rank: Rank,
@@ -32,9 +32,9 @@ pub(crate) struct Found {
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub found: Vec<Found>,
-    /// Signatures that no longer hold.
+    /// Signatures that are no longer valid.
     pub void: Vec<Range<usize>>,
-    /// The inside of the entry's id.
+    /// The range of the inside of the entry's id.
     pub entry: Option<Range<usize>>,
     pub is_header: bool,
 }
@@ -62,12 +62,13 @@ impl Context {
     }
 }
 
-/// Number of times that a text is decoded: as a string of the file, as JSON in it, and JSON in that.
+/// The number of times that a text is decoded: as a string of the file, as JSON in it, and as JSON
+/// in that.
 const LEVELS: usize = 3;
 
 pub(crate) struct Finder<'a> {
     pub rules: &'a Rules,
-    /// Secrets that were found elsewhere.
+    /// The secrets that were recognized elsewhere.
     pub known: Option<&'a Known>,
 }
 
@@ -80,20 +81,20 @@ impl Finder<'_> {
             findings.entry = findings.entry.filter(|_| !findings.is_header);
             return findings;
         }
-        // A damaged line can hold secrets like any other.
+        // A damaged line can contain secrets like any other.
         let mut findings = Findings::default();
         self.text(line, &|| "damaged line".to_owned(), &mut findings.found);
         findings
     }
 
-    /// Finds everything in a text that is not JSON.
+    /// Finds all secrets in a text that is not JSON.
     pub(crate) fn text(&self, text: &[u8], field: &dyn Fn() -> String, found: &mut Vec<Found>) {
         let mut all = Vec::new();
         self.level(text, Context::Nothing, &|span| span, LEVELS, &mut all);
         settle::settle(all, 0, field, found);
     }
 
-    /// Finds everything in the inside of a JSON string that stands at `start` of its line.
+    /// Finds all secrets in the inside of a JSON string at `start` of its line.
     fn string(
         &self,
         inside: &[u8],
@@ -109,7 +110,7 @@ impl Finder<'_> {
         settle::settle(all, start, field, found);
     }
 
-    /// Searches a text as it stands, and decoded.
+    /// Searches a text as written, and decoded.
     fn level(
         &self,
         text: &[u8],
@@ -136,8 +137,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Searches a text as it stands. `decoded` is what it would be decoded to: no finding may cut one
-    /// of its escapes in half.
+    /// Searches a text as written. `decoded` is its decoded form: no finding may divide one of its
+    /// escapes.
     fn view(
         &self,
         text: &[u8],
@@ -166,7 +167,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Adds what the key of a string gives away.
+    /// Adds a secret that is recognized by the key of its string.
     fn in_context(&self, text: &[u8], context: Context, hits: &mut Vec<Hit>) {
         let mut add = |span: Range<usize>, kind: Kind| {
             hits.push(Hit { span, kind, rank: Rank::Context });
@@ -208,7 +209,7 @@ impl Strings<'_> {
         self.line.get(span.clone()).unwrap_or_default()
     }
 
-    /// Searches a string, if its key or a candidate asks for it.
+    /// Searches a string, if its key or a candidate requires it.
     fn search(&mut self, inside: Range<usize>, context: Context, levels: &[Level]) {
         let (line, finder) = (self.line, self.finder);
         let is_named = !matches!(context, Context::Nothing | Context::Structure);
@@ -265,7 +266,7 @@ impl Visitor for Strings<'_> {
     }
 
     fn key(&mut self, inside: Range<usize>, levels: &[Level]) {
-        // The structure's own names are shorter than any secret.
+        // The names of the structure itself are shorter than any secret.
         if inside.len() > 12 && self.candidates.are_in(&inside) {
             let (line, finder) = (self.line, self.finder);
             let field = || format!("{} (a key)", walk::field(line, levels));
@@ -300,7 +301,7 @@ impl Visitor for Strings<'_> {
     }
 }
 
-/// Returns a key as it reads.
+/// Returns a key with its escapes resolved.
 fn decoded_key(key: &[u8]) -> Cow<'_, [u8]> {
     match memchr::memchr(b'\\', key) {
         None => Cow::Borrowed(key),

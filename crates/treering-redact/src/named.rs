@@ -1,7 +1,7 @@
-//! Finds secrets that only their names give away: `password=…`, `"api_key": "…"`, `--token …`.
+//! Finds secrets by their names: `password=…`, `"api_key": "…"`, `--token …`.
 //!
-//! A name is strong (`password`, `client_secret`) or weak (`token`, which is also what a parser makes);
-//! [`crate::value`] decides what counts after which.
+//! A name is strong (`password`, `client_secret`) or weak (`token`, which a parser produces as
+//! well); [`crate::value`] decides which values count after which names.
 
 use crate::names::{MOST_NAME, NAMES, VENDORS, strength};
 use crate::tokens::{Text, starts_word};
@@ -25,19 +25,20 @@ fn skip_blanks(text: &[u8], at: usize) -> usize {
     at + rest.iter().take(16).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
-/// The text after a name, on the way to its value.
+/// The text after a name, up to its value.
 struct Value {
     start: usize,
     quote: Option<u8>,
-    /// Whether only a quoted value counts, because the text before it is no assignment.
+    /// Whether only a quoted value counts, because the text before it is not an assignment.
     needs_quote: bool,
-    /// Whether the value must have several sorts of characters, because the text is prose.
+    /// Whether the value must have several classes of characters, because the text is prose.
     is_prose: bool,
-    /// Whether the value stands where a shell takes it literally: `DB_PASSWORD=…`, `--password=…`.
+    /// Whether the value is one that a shell takes literally: `DB_PASSWORD=…`, `--password=…`.
     is_literal: bool,
 }
 
-/// Returns the secret that is given to the name in which a word of `length` bytes stands at `at`.
+/// Returns the secret that is assigned to the name which contains the word of `length` bytes at
+/// `at`.
 pub(crate) fn assigned(text: &[u8], at: usize, length: usize) -> Option<Range<usize>> {
     let before = text.get(at.saturating_sub(MOST_NAME)..at)?;
     let start = at - before.iter().rev().take_while(|byte| is_name_byte(byte)).count();
@@ -75,7 +76,7 @@ fn trim_dots(name: &[u8]) -> &[u8] {
     name.get(..end).unwrap_or_default()
 }
 
-/// Returns a value that no quotes stand around.
+/// Returns a value without quotes around it.
 fn bare_value(rest: &[u8], value: &Value, strength: Strength) -> Option<Range<usize>> {
     let stop = |byte: &u8| *byte <= b' ' || b"\"'`,;&<>(){}[]|\\".contains(byte);
     let length = rest.iter().take(MOST_VALUE).take_while(|byte| !stop(byte)).count();
@@ -100,7 +101,7 @@ fn bare_value(rest: &[u8], value: &Value, strength: Strength) -> Option<Range<us
     Some(value.start..value.start + length)
 }
 
-/// Returns whether a value in the middle of a sentence is no word of it.
+/// Returns whether a value in the middle of a sentence is not an ordinary word.
 fn is_conspicuous(value: &[u8]) -> bool {
     let has = |test: fn(&u8) -> bool| value.iter().any(test);
     let has_cases = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
@@ -108,7 +109,7 @@ fn is_conspicuous(value: &[u8]) -> bool {
     has(u8::is_ascii_digit) && (has_symbol || has_cases && value.len() >= 10)
 }
 
-/// Finds where the value begins that belongs to the name at `start..end`.
+/// Returns the start of the value that belongs to the name at `start..end`.
 fn value_after(text: &[u8], start: usize, end: usize, strength: Strength) -> Option<Value> {
     let quoted = |at: usize, needs_quote: bool, is_prose: bool| {
         let quote = text.get(at).copied().filter(|byte| is_quote(*byte));
@@ -135,7 +136,7 @@ fn value_after(text: &[u8], start: usize, end: usize, strength: Strength) -> Opt
             Some(Value { is_literal, ..value })
         }
         [b'(', ..] => quoted(skip_blanks(text, spaced + 1), true, false),
-        // An element: `<password>…</password>`.
+        // This is an element: `<password>…</password>`.
         [b'>', ..] if start.checked_sub(1).and_then(|at| text.get(at)) == Some(&b'<') => {
             quoted(spaced + 1, false, false)
         }
@@ -147,12 +148,13 @@ fn value_after(text: &[u8], start: usize, end: usize, strength: Strength) -> Opt
     }
 }
 
-/// Returns whether a name is one that shells and commands give literal values to: `DB_PASSWORD`, `--password`.
+/// Returns whether a name is one to which shells and commands assign literal values: `DB_PASSWORD`,
+/// `--password`.
 fn is_shell_name(name: &[u8]) -> bool {
     name.starts_with(b"--") || !name.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Finds the value after a type: `: &str = "…"`, `: string = '…'`.
+/// Returns the start of the value after a type: `: &str = "…"`, `: string = '…'`.
 fn typed(text: &[u8], at: usize) -> Option<usize> {
     let is_type = |byte: &u8| byte.is_ascii_alphanumeric() || b"_&<>[]'.:|?".contains(byte);
     let rest = text.get(at..)?;
@@ -163,7 +165,7 @@ fn typed(text: &[u8], at: usize) -> Option<usize> {
     is_assigned.then(|| skip_blanks(text, sign + 1))
 }
 
-/// Returns whether a name and its value have only a blank between them: an option, a line of netrc, a
+/// Returns whether only a space is between a name and its value: an option, a line of netrc, a
 /// variable that a command sets.
 fn is_followed_by_value(text: &[u8], start: usize, end: usize) -> bool {
     let name = text.get(start..end).unwrap_or_default();
@@ -185,7 +187,8 @@ fn sets_variable(before: &[u8]) -> bool {
     COMMANDS.iter().any(|command| before.ends_with(command))
 }
 
-/// Finds the value of a pair whose name and value have names themselves: `name: X` and `value: …`.
+/// Returns the start of the value of a pair whose name and value are separate members: `name: X`
+/// and `value: …`.
 fn sibling_value(text: &[u8], at: usize) -> Option<usize> {
     let rest = text.get(at..)?;
     let is_between = |byte: &u8| byte.is_ascii_whitespace() || b",\"'{}/".contains(byte);
@@ -201,13 +204,13 @@ fn sibling_value(text: &[u8], at: usize) -> Option<usize> {
     matches!(text.get(sign)?, b':' | b'=').then(|| skip_blanks(text, sign + 1))
 }
 
-/// Most undecoded bytes that are read where at most 64 decoded bytes are needed: no escape of one
-/// byte is longer than sixteen.
+/// The maximum number of undecoded bytes that are read for at most 64 decoded bytes: no escape of
+/// one byte is longer than sixteen.
 const MOST_RAW: usize = 1024;
 
-/// Returns whether a value could be given to the name in which a word stands, in bytes that may still
-/// have escapes: never `false` where [`assigned`] finds something in what they say, or where they are
-/// the key of a JSON string that is a secret.
+/// Returns whether a value may be assigned to the name which contains a word, in bytes that may
+/// still have escapes. The result is never `false` if [`assigned`] finds a secret in the decoded
+/// text, or if the bytes are the key of a JSON string that is a secret.
 pub(crate) fn may_be_assigned(raw: &[u8], at: usize, length: usize, strength: Strength) -> bool {
     let end = at + length;
     let after = raw.get(end..).unwrap_or_default();
@@ -224,7 +227,7 @@ pub(crate) fn may_be_assigned(raw: &[u8], at: usize, length: usize, strength: St
             if strength != Strength::Weak {
                 return true;
             }
-            // A weak name needs a long value.
+            // A weak name requires a long value.
             let Some(at) = skip_between(raw, at + 1, b"\"'` =>:(\t\r\n") else { return true };
             let rest = raw.get(at..).unwrap_or_default();
             if rest.first() == Some(&b'[') {
@@ -235,7 +238,7 @@ pub(crate) fn may_be_assigned(raw: &[u8], at: usize, length: usize, strength: St
             let is_long = rest.iter().take(16).take_while(is_value).count() >= 16;
             (is_long || has_type(raw, at)) && may_be_weak(raw, word, name_end)
         }
-        // The name may be a value itself, and its value another one.
+        // The name may itself be a value, and its value another member.
         Some(b',' | b'{' | b'}' | b'/' | b'v' | b'V') if has_blank => {
             (may_have_sibling(raw, at) || is_value_of_name(raw, end))
                 && (strength != Strength::Weak || may_be_weak(raw, word, name_end))
@@ -263,8 +266,8 @@ fn may_have_sibling(raw: &[u8], at: usize) -> bool {
     is_value && sign().is_none_or(|at| matches!(raw.get(at), Some(b':' | b'=')))
 }
 
-/// Returns whether a weak word may be the name of a secret by the name it is in: alone, `key` says
-/// nothing.
+/// Returns whether a weak word may be the name of a secret, according to the name it is in: `key`
+/// alone is not enough.
 fn may_be_weak(raw: &[u8], at: usize, name_end: usize) -> bool {
     let before = raw.get(at.saturating_sub(MOST_NAME)..at).unwrap_or_default();
     let start = at - before.iter().rev().take_while(|byte| is_name_byte(byte)).count();
@@ -281,8 +284,8 @@ fn has_type(raw: &[u8], at: usize) -> bool {
     skip_between(raw, end, b" \t").is_none_or(|at| raw.get(at) == Some(&b'='))
 }
 
-/// Returns whether a word may be a word of a name by the bytes beside it: `tokenizer` and `monkey` are
-/// other words.
+/// Returns whether a word may be a complete word of a name, according to the bytes beside it:
+/// `tokenizer` and `monkey` are other words.
 fn may_be_whole(raw: &[u8], at: usize, length: usize) -> bool {
     let ends = match raw.get(at + length..) {
         Some([b's', next, ..]) => !next.is_ascii_lowercase(),
@@ -300,8 +303,9 @@ fn may_be_whole(raw: &[u8], at: usize, length: usize) -> bool {
     ends && begins
 }
 
-/// Returns whether the string before `end` is the value of a member such as `name`, by the bytes before
-/// it. The pair's value is then another member of the same object, however far away.
+/// Returns whether the string before `end` is the value of a member such as `name`, according to
+/// the bytes before it. The value of the pair is then another member of the same object, at any
+/// distance.
 fn is_value_of_name(raw: &[u8], end: usize) -> bool {
     let before = raw.get(end.saturating_sub(MOST_RAW)..end).unwrap_or_default();
     let Some(quote) = memchr::memrchr(b'"', before) else { return before.len() == MOST_RAW };
@@ -312,8 +316,8 @@ fn is_value_of_name(raw: &[u8], end: usize) -> bool {
     before.is_empty() || NAMES.iter().any(|name| before.ends_with(name))
 }
 
-/// Returns the position after bytes that can stand between a name and its value, escapes among them;
-/// `None` if they go on for too long to tell.
+/// Returns the position after bytes that can be between a name and its value, including escapes;
+/// `None` if there are too many to decide.
 fn skip_between(raw: &[u8], mut at: usize, allowed: &[u8]) -> Option<usize> {
     let most = at + MOST_RAW;
     while at < most {

@@ -1,9 +1,9 @@
-//! The names that secrets have: which words are in them, and how much each says about the value.
+//! The names of secrets: the words in them, and the strength of the evidence that each word gives.
 
 use crate::value::Strength;
 use memchr::memmem;
 
-/// Words in the names of secrets, and what they say.
+/// Words in the names of secrets, with their strength.
 pub(crate) const WORDS: &[(&str, Strength)] = &[
     ("password", Strength::Password),
     ("passwd", Strength::Password),
@@ -63,7 +63,7 @@ pub(crate) const WORDS: &[(&str, Strength)] = &[
     ("key", Strength::Weak),
 ];
 
-/// Vendors whose keys have no shape of their own: `algolia_key=…`.
+/// Vendors whose keys have no recognizable format: `algolia_key=…`.
 pub(crate) const VENDORS: &[&str] = &[
     "adafruit",
     "adobe",
@@ -156,7 +156,7 @@ pub(crate) const VENDORS: &[&str] = &[
     "zendesk",
 ];
 
-/// Last words of names that are about a secret and are none.
+/// The last words of names that are about a secret but do not hold one.
 const HARMLESS: &[&str] = &[
     "file",
     "path",
@@ -254,10 +254,11 @@ const HARMLESS: &[&str] = &[
     "element",
 ];
 
-/// Most bytes of a name on one side of its word.
+/// The maximum length of a name on one side of its word.
 pub(crate) const MOST_NAME: usize = 64;
 
-/// Returns how much a name says about its value; `None` if it is not the name of a secret.
+/// Returns the strength of the evidence that a name gives about its value; `None` if it is not the
+/// name of a secret.
 pub(crate) fn strength(name: &[u8]) -> Option<Strength> {
     if name.len() > 2 * MOST_NAME {
         return None;
@@ -277,7 +278,7 @@ pub(crate) fn strength(name: &[u8]) -> Option<Strength> {
         || VENDORS.iter().any(|vendor| memmem::find(&lower, vendor.as_bytes()).is_some());
     match found {
         Strength::Weak if has_vendor() => Some(Strength::Vendor),
-        // Alone these say nothing: `key=…`, `cache_key=…`.
+        // These are not enough alone: `key=…`, `cache_key=…`.
         Strength::Weak if !is_weak_word(&lower) => None,
         strength => Some(strength),
     }
@@ -289,14 +290,14 @@ fn is_weak_word(lower: &[u8]) -> bool {
     is("token") || is("jwt") || matches!(lower, b"auth" | b"_auth")
 }
 
-/// Returns whether a word that is short enough to be in others begins a part of the name.
+/// Returns whether a word that is short enough to occur in others begins a part of the name.
 fn starts_part(name: &[u8], at: usize, word: &str) -> bool {
     let before = at.checked_sub(1).and_then(|at| name.get(at));
     let is_start = before.is_none_or(|byte| !byte.is_ascii_alphanumeric())
         || name.get(at).is_some_and(u8::is_ascii_uppercase)
             && before.is_some_and(u8::is_ascii_lowercase);
     match word {
-        // Alone it is what tests do.
+        // Alone it is an ordinary word of tests.
         "pass" => before.is_some() && is_start || matches!(name, b"dbpass" | b"DBPASS"),
         "psk" | "jwt" | "key" | "auth" => is_start,
         _ => true,

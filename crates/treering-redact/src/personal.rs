@@ -1,9 +1,9 @@
-//! Finds what is personal rather than secret: e-mail addresses, names in home directories.
+//! Finds personal data: e-mail addresses, and user names in home directories.
 
 use memchr::memmem;
 use std::ops::Range;
 
-/// Returns the address around the `@` that stands at `at`.
+/// Returns the address around the `@` at `at`.
 pub(crate) fn email(text: &[u8], at: usize) -> Option<Range<usize>> {
     const IMAGES: [&[u8]; 6] = [b"png", b"jpg", b"jpeg", b"gif", b"svg", b"webp"];
     let local = |byte: &u8| byte.is_ascii_alphanumeric() || b"._%+-".contains(byte);
@@ -28,7 +28,7 @@ pub(crate) fn email(text: &[u8], at: usize) -> Option<Range<usize>> {
     is_one.then_some(start..at + 1 + host.len())
 }
 
-/// Returns the user's name after `/home/`, `/Users/`, `\Users\` or `-home-`, which begins at `at`.
+/// Returns the user name after `/home/`, `/Users/`, `\Users\` or `-home-`, which begins at `at`.
 pub(crate) fn home(text: &[u8], at: usize, before: &str) -> Option<Range<usize>> {
     const NO_PERSON: [&[u8]; 7] =
         [b"user", b"Shared", b"Public", b"Default", b"linuxbrew", b"username", b"you"];
@@ -64,7 +64,7 @@ pub(crate) fn home(text: &[u8], at: usize, before: &str) -> Option<Range<usize>>
     is_one.then(|| start..start + found.len())
 }
 
-/// Returns whether the word around `at` is the address of something other than a file.
+/// Returns whether the word around `at` is a URL of something other than a file.
 fn is_in_url(text: &[u8], at: usize) -> bool {
     let before = text.get(at.saturating_sub(128)..at).unwrap_or_default();
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'<>(=".contains(byte);
@@ -73,7 +73,7 @@ fn is_in_url(text: &[u8], at: usize) -> bool {
         .is_some_and(|sign| !word.get(..sign).unwrap_or_default().ends_with(b"file"))
 }
 
-/// Returns whether a name is what an earlier redaction wrote.
+/// Returns whether a name is the replacement of an earlier redaction.
 fn is_numbered_user(name: &[u8]) -> bool {
     name.strip_prefix(b"user").is_some_and(|rest| rest.iter().all(u8::is_ascii_digit))
 }

@@ -1,4 +1,4 @@
-//! Words that make a text prose rather than a phrase that a person made up as a password.
+//! Words that mark a text as prose, and not as a phrase that a user chose as a password.
 
 /// Words of English sentences and of messages of programs.
 #[rustfmt::skip]

@@ -1,34 +1,34 @@
-//! Reports replacements: how many, and where. Never the secrets themselves.
+//! Reports the number and the positions of replacements, but never the secrets themselves.
 
 /// The findings of a redaction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// The places, in the order of the file.
+    /// The places of the replacements, in file order.
     pub places: Vec<Place>,
     /// The number of thinking signatures that were emptied because the signed text has changed.
     pub signatures: usize,
 }
 
-/// A place at which something was replaced.
+/// A text in which something was replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
     /// The kind of secret: `github-token`, or the name of a custom pattern.
     pub kind: String,
-    /// The number of the secret among its kind, counted from 1 in the order of the file.
+    /// The number of the secret within its kind, counted from 1 in file order.
     pub number: usize,
-    /// The line, counted from 1.
+    /// The number of the line, counted from 1.
     pub line: u64,
     /// The entry's id, if it has one.
     pub entry: Option<String>,
-    /// The way to the text in its record: `message.content[0].text`.
+    /// The path of the text in its record: `message.content[0].text`.
     pub field: String,
     /// The number of occurrences.
     pub count: usize,
 }
 
-/// The sum of a kind.
+/// The totals of a kind of secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sum {
@@ -41,17 +41,17 @@ pub struct Sum {
 }
 
 impl Report {
-    /// Returns whether nothing was found.
+    /// Returns whether nothing was replaced.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// Returns how much was replaced.
+    /// Returns the number of replacements.
     pub fn occurrences(&self) -> usize {
         self.places.iter().map(|place| place.count).sum()
     }
 
-    /// Returns the kinds that were found, in the order in which they were.
+    /// Returns the totals of each kind, in the order of their first occurrence.
     pub fn sums(&self) -> Vec<Sum> {
         let mut sums: Vec<(Sum, std::collections::HashSet<usize>)> = Vec::new();
         for place in &self.places {
@@ -69,8 +69,8 @@ impl Report {
         sums.into_iter().map(|(sum, _)| sum).collect()
     }
 
-    /// Keeps findings in entries that are there, and findings in no entry: a fork has only some of the
-    /// entries.
+    /// Keeps findings in entries for which `is_there` is true, and findings outside of entries: a
+    /// fork has only some of the entries.
     pub fn only(mut self, is_there: impl Fn(&str) -> bool) -> Report {
         self.places.retain(|place| place.entry.as_deref().is_none_or(&is_there));
         self

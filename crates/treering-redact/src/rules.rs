@@ -1,12 +1,12 @@
-//! Everything that is looked for, and where it stands in a text.
+//! The rules that find secrets in a text.
 //!
-//! One pass over a text finds the words that secrets begin with or stand near ([`crate::anchors`]);
-//! at each of them the rule that the word belongs to looks at a bounded number of bytes. So a text
-//! takes time in proportion to its length, whatever is in it.
+//! One pass over a text finds the words that secrets begin with or are near ([`crate::anchors`]);
+//! at each of them the rule of the word reads a bounded number of bytes. The time is therefore
+//! proportional to the length of the text.
 //!
-//! Every rule can also be asked whether it may find something in bytes that still have escapes in
-//! them. It may then say yes too often, and never no where it finds something in the decoded text:
-//! what [`Rules::candidates`] passes over holds no secret.
+//! Every rule can also decide whether it may find something in bytes that still have escapes. The
+//! result may be a false positive, but never a false negative: bytes that [`Rules::candidates`]
+//! skips contain no secret.
 
 use crate::anchors::{Anchors, Word};
 use crate::commands::{TOOLS, Tool};
@@ -23,7 +23,7 @@ use std::ops::{ControlFlow, Range};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Kind(u16);
 
-/// Something that was found.
+/// A finding of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hit {
     pub span: Range<usize>,
@@ -31,17 +31,17 @@ pub(crate) struct Hit {
     pub rank: Rank,
 }
 
-/// Precedence of overlapping findings, highest first.
+/// The precedence of overlapping findings, highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
-    /// Its shape says what it is.
+    /// The secret is recognized by its format.
     Shape,
     Pattern,
-    /// The text around it says so: elsewhere it would not be noticed.
+    /// The secret is recognized by the text around it, and would not be recognized elsewhere.
     Context,
-    /// It was noticed elsewhere.
+    /// The secret was recognized elsewhere.
     Known,
-    /// Not secret, but personal.
+    /// The finding is not secret, but personal.
     Personal,
 }
 
@@ -63,7 +63,7 @@ enum Rule {
         is_pair: bool,
     },
     Home(&'static str),
-    /// An escape that can spell any character. It is only looked for in undecoded bytes.
+    /// An escape that can encode any character. It is only searched for in undecoded bytes.
     Escape,
 }
 
@@ -88,25 +88,26 @@ pub(crate) struct Rules {
     home: Option<Kind>,
 }
 
-/// The positions at which a line may hold something.
+/// The positions of a line at which there may be a finding.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
-    /// Positions, ascending.
+    /// The positions, in ascending order.
     pub positions: Vec<usize>,
-    /// Everywhere.
+    /// Whether there may be a finding at any position.
     pub is_all: bool,
-    /// Whether escapes in the line can spell anything.
+    /// Whether the line has escapes that can encode any character.
     pub has_escapes: bool,
-    /// Whether the line has color codes. They are no candidates: nothing was found in the line without
-    /// them, but a secret that was noticed elsewhere may be divided by one.
+    /// Whether the line has color codes. They are not candidates: without them nothing was found in
+    /// the line, but a secret that was recognized elsewhere may be divided by one.
     pub has_colors: bool,
 }
 
 impl Candidates {
-    /// Most candidate positions kept for a line; with more of them the whole line is searched.
+    /// The maximum number of positions that are kept for a line; with more of them the whole line
+    /// is searched.
     const MOST: usize = 1024;
 
-    /// Returns a line that has to be looked at as a whole.
+    /// Returns candidates for a line that has to be searched as a whole.
     pub(crate) fn all() -> Self {
         Candidates { is_all: true, has_escapes: true, ..Candidates::default() }
     }
@@ -115,7 +116,7 @@ impl Candidates {
         !self.is_all && self.positions.is_empty()
     }
 
-    /// Returns whether something may be in a span of the line.
+    /// Returns whether there may be a finding in a span of the line.
     pub(crate) fn are_in(&self, span: &Range<usize>) -> bool {
         let first = self.positions.partition_point(|at| *at < span.start);
         self.is_all || self.positions.get(first).is_some_and(|at| *at < span.end)
@@ -193,7 +194,7 @@ impl Rules {
         self.kinds.get(usize::from(kind.0)).map_or("", String::as_str)
     }
 
-    /// Returns what stands for the `number`th finding of a kind.
+    /// Returns the placeholder for the `number`th finding of a kind.
     pub(crate) fn placeholder(&self, kind: Kind, number: usize) -> String {
         match (Some(kind) == self.home, number) {
             (true, 1) => "user".to_owned(),
@@ -202,7 +203,7 @@ impl Rules {
         }
     }
 
-    /// Returns where a line, escapes unresolved, may hold something.
+    /// Returns the positions of an undecoded line at which there may be a finding.
     pub(crate) fn candidates(&self, raw: &[u8]) -> Candidates {
         if !self.patterns.is_empty() {
             return Candidates::all();
@@ -237,7 +238,7 @@ impl Rules {
                 return ControlFlow::Break(());
             }
         }
-        // A slash may be escaped, and then the words with one are not found.
+        // A slash may be escaped, and words with a slash are then not found.
         for at in self.slash.find_iter(raw) {
             found.has_escapes = true;
             found.push(at)?;
@@ -256,9 +257,9 @@ impl Rules {
         ControlFlow::Continue(())
     }
 
-    /// Adds everything in a decoded `text`, in no order, possibly overlapping.
+    /// Adds all findings in a decoded `text`, in no order, possibly overlapping.
     pub(crate) fn find(&self, text: &[u8], hits: &mut Vec<Hit>) {
-        // Where the last finding of a context ends: what is inside of it needs no second look.
+        // The end of the last finding by context: nothing inside it has to be searched again.
         let mut done = 0;
         let mut spans = Vec::new();
         let _ = self.anchors.find(text, |word, at| {
@@ -287,7 +288,7 @@ impl Rules {
         }
     }
 
-    /// Adds the tokens in a text that their shape tells: the same wherever the text stands.
+    /// Adds the tokens in a text that are recognized by their format, independent of the context.
     pub(crate) fn find_shapes(&self, text: &[u8], hits: &mut Vec<Hit>) {
         let mut spans = Vec::new();
         let _ = self.anchors.find(text, |word, at| {
@@ -304,7 +305,7 @@ impl Rules {
 }
 
 impl Trigger {
-    /// Adds what the rule finds in a decoded text at its word.
+    /// Adds the findings of the rule in a decoded text at its word.
     fn find(&self, bytes: &[u8], at: usize, spans: &mut Vec<Range<usize>>) -> Rank {
         let text = Text { bytes, is_raw: false };
         let (span, rank) = match self.rule {
@@ -360,13 +361,13 @@ impl Trigger {
     }
 }
 
-/// Returns whether the `\u00` at `at` spells a printable character or begins a color code.
+/// Returns whether the `\u00` at `at` encodes a printable character or begins a color code.
 fn spells_character(raw: &[u8], at: usize) -> bool {
     matches!(raw.get(at + 4..at + 6), Some([b'2'..=b'7', _] | [b'1', b'b' | b'B']))
 }
 
-/// Returns the span of the color code whose `\u001b` stands at `at`, as most programs write it: once or
-/// twice escaped, with numbers and a letter.
+/// Returns the span of the color code whose `\u001b` is at `at`, in the form that most programs
+/// write: escaped once or twice, with numbers and a letter.
 fn escaped_color(raw: &[u8], at: usize) -> Option<Range<usize>> {
     let code = raw.get(at..)?.strip_prefix(b"\\u001")?;
     let code = code.strip_prefix(b"b[").or_else(|| code.strip_prefix(b"B["))?;
@@ -382,7 +383,7 @@ fn escaped_color(raw: &[u8], at: usize) -> Option<Range<usize>> {
     Some(start..at + b"\\u001b[".len() + numbers + 1)
 }
 
-/// Returns a text without some spans, which are in order.
+/// Returns a text without some spans, which must be in order.
 fn without(text: &[u8], spans: &[Range<usize>]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(text.len());
     let mut at = 0;
@@ -394,7 +395,7 @@ fn without(text: &[u8], spans: &[Range<usize>]) -> Vec<u8> {
     plain
 }
 
-/// Returns whether a percent sign or an escape character hides something.
+/// Returns whether a percent sign or an escape character at `at` encodes something.
 fn is_hidden(raw: &[u8], at: usize) -> bool {
     match raw.get(at..) {
         Some([0x1B, ..]) => true,
@@ -425,7 +426,7 @@ impl Builder {
         self.triggers.push(Trigger { rule, kind, length: word.len() });
     }
 
-    /// Adds everything that is told by its shape.
+    /// Adds the rules for tokens that are recognized by their format.
     fn add_tokens(&mut self) {
         for (at, shape) in SHAPES.iter().enumerate() {
             let kind = self.kind(shape.kind);
@@ -456,7 +457,7 @@ impl Builder {
     }
 }
 
-/// Returns whether a finding is only a part of what an earlier redaction left.
+/// Returns whether a finding is only a part of a placeholder of an earlier redaction.
 fn is_placeholder(text: &[u8], span: Range<usize>) -> bool {
     let before = text.get(..span.start).unwrap_or_default();
     let open =
@@ -481,7 +482,7 @@ fn custom(name: &str, pattern: &str) -> Result<Regex, PatternError> {
             name.to_owned(),
             match error {
                 regex::Error::CompiledTooBig(_) => "it is too large".to_owned(),
-                // The first lines repeat the pattern.
+                // The first lines of the message repeat the pattern.
                 error => error.to_string().lines().last().unwrap_or_default().to_owned(),
             },
         )

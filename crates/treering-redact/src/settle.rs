@@ -18,7 +18,7 @@ pub(crate) fn settle(
     let mut personal: Vec<(Hit, Vec<u8>)> = Vec::new();
     for (hit, secret) in all {
         if hit.rank == Rank::Personal {
-            // These come last: the others are complete and in order.
+            // The findings before these are complete and in order.
             let at = taken.partition_point(|(other, _)| other.span.end <= hit.span.start);
             let is_clear = |other: Option<&(Hit, Vec<u8>)>, start: bool| {
                 other.is_none_or(|(other, _)| match start {
@@ -33,7 +33,8 @@ pub(crate) fn settle(
         }
         match taken.last_mut() {
             Some((last, their)) if hit.span.start < last.span.end => {
-                // Together they are one; the longer, or else the surer one, says what it is.
+                // Overlapping findings are joined; the longer one, or else the more certain one,
+                // decides the kind.
                 let union = last.span.start..last.span.end.max(hit.span.end);
                 let is_as_long = hit.span.len() == last.span.len();
                 if hit.span.len() > last.span.len() || is_as_long && hit.rank < last.rank {

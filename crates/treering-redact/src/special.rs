@@ -1,11 +1,12 @@
-//! Recognizes tokens that no prefix tells, but a mark in their middle or at their end.
+//! Recognizes tokens without a prefix, by a mark in their middle or at their end.
 
 use crate::tokens::Alphabet::{Alnum, Digits, Hex, Url};
 use crate::tokens::{Text, run, run_back, starts_word};
 use crate::value::{distinct, is_example};
 use std::ops::Range;
 
-/// Most bytes that a run of characters is followed back: beyond any token and an escape before it.
+/// The maximum number of bytes that are read backwards: more than any token and an escape before
+/// it.
 const MOST_BACK: usize = 48;
 
 /// A token with a mark in it.
@@ -37,10 +38,10 @@ impl Special {
         }
     }
 
-    /// Returns the token whose mark stands at `at`.
+    /// Returns the token whose mark is at `at`.
     pub(crate) fn at(self, text: Text<'_>, at: usize) -> Option<Range<usize>> {
         let bytes = text.bytes;
-        // The characters of an escape may seem to be part of what stands behind it.
+        // The characters of an escape may seem to be part of the text after it.
         let is_run = |length: usize, expected: std::ops::RangeInclusive<usize>| {
             let is_exact = expected.start() == expected.end();
             expected.contains(&length) || (text.is_raw || is_exact) && length > *expected.end()
@@ -69,7 +70,7 @@ impl Special {
                     && (27..=40).contains(&signature);
                 let dots = bytes.get(at + user) == Some(&b'.')
                     && bytes.get(at + user + 1 + time) == Some(&b'.');
-                // The user's number is decimal: its base64 has no other letters first than these.
+                // The user's number is decimal, so its Base64 begins with one of these letters.
                 if !is_one || !dots || !matches!(bytes.get(at)?, b'M' | b'N' | b'O') {
                     return None;
                 }

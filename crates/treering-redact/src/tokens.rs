@@ -1,8 +1,8 @@
-//! Recognizes keys and tokens by their shape alone: a prefix that nothing else has, and a number of
-//! characters of an alphabet after it. The table of them is in [`crate::vendors`].
+//! Recognizes keys and tokens by their format alone: a unique prefix, and a number of characters of
+//! an alphabet after it. The table of them is in [`crate::vendors`].
 //!
-//! A shape counts only where a word begins, and only if it ends where its alphabet does: what goes on
-//! for longer is something else, such as the data of an image.
+//! A token counts only at the start of a word, and only if the characters of its alphabet end with
+//! it: a longer text is something else, such as the data of an image.
 
 use crate::value::{distinct, is_example};
 use std::ops::Range;
@@ -11,12 +11,12 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Text<'a> {
     pub bytes: &'a [u8],
-    /// Whether escapes of JSON strings may still stand in it. The letter of an escape is then no part
-    /// of the word after it.
+    /// Whether the text may still have escapes of JSON strings. The letter of an escape is then not
+    /// part of the word after it.
     pub is_raw: bool,
 }
 
-/// The characters a token is made of.
+/// The characters of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Alphabet {
     /// Letters and digits.
@@ -31,13 +31,13 @@ pub(crate) enum Alphabet {
     Digits,
     /// Letters, digits, `_` and `-`.
     Url,
-    /// The same and `.`.
+    /// Letters, digits, `_`, `-` and `.`.
     Dotted,
-    /// The same and `~`.
+    /// Letters, digits, `_`, `-`, `.` and `~`.
     Tilde,
     /// Letters, digits, `+`, `/`, `=`.
     Base64,
-    /// The same, and `%` of percent escapes.
+    /// Letters, digits, `+`, `/`, `=`, and `%` of percent escapes.
     Percent,
     /// Any byte of ASCII.
     Ascii,
@@ -68,9 +68,9 @@ impl Alphabet {
 /// A piece of a token after its prefix.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Piece {
-    /// Between so many and so many characters of an alphabet.
+    /// A minimum and a maximum number of characters of an alphabet.
     Run(Alphabet, usize, usize),
-    /// These very characters.
+    /// Exactly these characters.
     Mark(&'static str),
 }
 
@@ -80,13 +80,13 @@ pub(crate) struct Shape {
     pub kind: &'static str,
     pub prefix: &'static str,
     pub pieces: &'static [Piece],
-    /// Whether the characters after the prefix must be of several sorts. This keeps identifiers apart
-    /// from tokens where the prefix alone does not.
+    /// Whether the characters after the prefix must be of several classes. This distinguishes
+    /// tokens from identifiers where the prefix alone does not.
     pub mixed: bool,
 }
 
 impl Shape {
-    /// Returns the token whose prefix stands at `at`.
+    /// Returns the token whose prefix is at `at`.
     pub(crate) fn at(&self, text: Text<'_>, at: usize) -> Option<Range<usize>> {
         let bytes = text.bytes;
         let body = at + self.prefix.len();
@@ -126,13 +126,13 @@ impl Shape {
         if is_example(token) || distinct(token) < 6 || (self.mixed && !is_mixed(token)) {
             return None;
         }
-        // Where the prefix is a name rather than a part of the secret, it stays.
+        // A prefix that is a name and not part of the secret is not replaced.
         let start = if self.prefix.ends_with(['=', '/']) { body } else { at };
         Some(start..end)
     }
 }
 
-/// Returns whether a token has several sorts of characters.
+/// Returns whether a token has several classes of characters.
 fn is_mixed(token: &[u8]) -> bool {
     let has = |test: fn(&u8) -> bool| token.iter().any(test);
     let (upper, lower) = (has(u8::is_ascii_uppercase), has(u8::is_ascii_lowercase));
@@ -159,7 +159,7 @@ pub(crate) fn web_token(text: Text<'_>, at: usize) -> Option<Range<usize>> {
     }
     let payload = run(bytes, dot + 1, Alphabet::Url, MOST);
     let second = dot + 1 + payload;
-    // One whose signature was cut off still says everything.
+    // A token without its signature still contains the secret data.
     let signature = match bytes.get(second) {
         Some(b'.') => 1 + run(bytes, second + 1, Alphabet::Url, MOST),
         _ => 0,
@@ -180,7 +180,7 @@ pub(crate) fn run_back(bytes: &[u8], at: usize, alphabet: Alphabet, most: usize)
 }
 
 /// Returns whether the byte before `at` cannot be part of the same word. The end of a color code, a
-/// percent escape or an escape of a programming language is no part of it, either.
+/// percent escape or an escape of a programming language is not part of it either.
 pub(crate) fn starts_word(text: Text<'_>, at: usize) -> bool {
     let before = text.bytes.get(at.saturating_sub(24)..at).unwrap_or_default();
     match before.last() {
@@ -190,7 +190,7 @@ pub(crate) fn starts_word(text: Text<'_>, at: usize) -> bool {
     }
 }
 
-/// Returns whether a text ends in an escape as terminals, URLs and programming languages have them.
+/// Returns whether a text ends in an escape of terminals, URLs or programming languages.
 fn ends_escape(before: &[u8]) -> bool {
     match before {
         [.., b'%', a, b] | [.., b'\\', b'x', a, b]

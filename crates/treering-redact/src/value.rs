@@ -4,20 +4,20 @@
 use crate::prose::PROSE;
 use memchr::memmem;
 
-/// Strength of the evidence that a name gives about its value.
+/// The strength of the evidence that a name gives about its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Strength {
-    /// `token`, which is also what a parser makes: the value must look random.
+    /// `token`, which a parser produces as well: the value must look random.
     Weak,
-    /// `algolia_key`: as weak, but values of hexadecimal digits count, too.
+    /// `algolia_key`: as weak, but values of hexadecimal digits count as well.
     Vendor,
     /// `client_secret`: nearly any value counts.
     Strong,
-    /// `password`: the same, and it may be short.
+    /// `password`: nearly any value counts, and it may be short.
     Password,
 }
 
-/// Returns whether a value with a secret's name is one.
+/// Returns whether a value with the name of a secret is one.
 pub(crate) fn is_secret(value: &[u8], strength: Strength, is_quoted: bool) -> bool {
     let has = |test: fn(&u8) -> bool| value.iter().any(test);
     let (letters, digits) = (has(u8::is_ascii_alphabetic), has(u8::is_ascii_digit));
@@ -49,15 +49,15 @@ pub(crate) fn is_secret(value: &[u8], strength: Strength, is_quoted: bool) -> bo
         || (is_quoted && value.len() >= 16)
 }
 
-/// Returns whether a value is made by chance rather than by a person: digits among letters, most
-/// characters different, and neither a hash nor an identifier of several words.
+/// Returns whether a value looks random: digits among letters, most characters different, and
+/// neither a hash nor an identifier of several words.
 pub(crate) fn is_random(value: &[u8]) -> bool {
     let has_digit = value.iter().any(u8::is_ascii_digit);
     let is_hex = value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
     has_digit && !is_hex && value.is_ascii() && entropy(value) >= 3.5 && !is_words(value)
 }
 
-/// Returns whether a value is letters whose cases change as they do in no name of a program: `kDCSXqLoi`.
+/// Returns whether a value consists of letters whose case changes as in no identifier: `kDCSXqLoi`.
 pub(crate) fn is_jumbled(value: &[u8]) -> bool {
     let capitals = value.iter().filter(|byte| byte.is_ascii_uppercase()).count();
     let humps = value
@@ -88,7 +88,7 @@ fn is_words(value: &[u8]) -> bool {
     parts().all(is_word) && parts().count() >= 2
 }
 
-/// Returns whether a value reads like a name in a program rather than a password.
+/// Returns whether a value looks like an identifier rather than a password.
 fn is_identifier(value: &[u8], is_quoted: bool) -> bool {
     let parts = || value.split(|byte| matches!(byte, b'_' | b'-'));
     let is_word = |part: &[u8]| part.len() > 1 && part.iter().all(u8::is_ascii_lowercase);
@@ -97,7 +97,7 @@ fn is_identifier(value: &[u8], is_quoted: bool) -> bool {
     };
     let count = parts().count();
     if is_quoted {
-        // The name of a variable: `"password": "DB_PASSWORD_2"`.
+        // The value is the name of a variable: `"password": "DB_PASSWORD_2"`.
         return count >= 2 && parts().all(is_upper) && mentions_secret(value);
     }
     let is_numbered = |part: &[u8]| part.iter().all(u8::is_ascii_digit) && part.len() <= 2;
@@ -112,7 +112,7 @@ fn trim_digits(part: &[u8]) -> &[u8] {
     part.get(..part.len() - digits).unwrap_or_default()
 }
 
-/// Returns whether a text has the word of a secret in it.
+/// Returns whether a text contains a word of the names of secrets.
 fn mentions_secret(value: &[u8]) -> bool {
     mentions(value, &["password", "passwd", "secret", "token", "key", "pass", "pwd", "credential"])
 }
@@ -126,7 +126,7 @@ fn is_dotted(value: &[u8]) -> bool {
             && letters.first().is_some_and(|byte| !byte.is_ascii_digit())
     };
     let parts = || value.split(|byte| *byte == b'.');
-    // A random value may have a dot in it; the names of a program have words around theirs.
+    // A random value may contain a dot, but identifiers have words around theirs.
     value.contains(&b'.')
         && parts().all(is_name)
         && parts().all(|part| part.len() < 24 && entropy(part) < 3.7)
@@ -147,7 +147,7 @@ fn is_type(value: &[u8]) -> bool {
     TYPES.contains(&value)
 }
 
-/// Returns whether a value stands for one that is elsewhere: a variable, a call, a path, code.
+/// Returns whether a value refers to one that is elsewhere: a variable, a call, a path, code.
 pub(crate) fn is_reference(value: &[u8]) -> bool {
     const BEGINNINGS: &[&[u8]] = &[
         b"$(",
@@ -215,13 +215,13 @@ pub(crate) fn is_reference(value: &[u8]) -> bool {
         || value.ends_with(b"{")
 }
 
-/// Returns whether a value names a variable of the environment, as Windows writes it.
+/// Returns whether a value names an environment variable, in the syntax of Windows.
 fn is_environment(value: &[u8]) -> bool {
     let inside = value.strip_prefix(b"%").and_then(|value| value.strip_suffix(b"%"));
     inside.is_some_and(|name| name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_'))
 }
 
-/// Returns whether a value is a place to fill in, or an example from documentation.
+/// Returns whether a value is a placeholder, or an example from documentation.
 pub(crate) fn is_placeholder(value: &[u8]) -> bool {
     const WORDS: &[&str] = &[
         "your",
@@ -274,8 +274,8 @@ fn mentions(value: &[u8], words: &[&str]) -> bool {
     words.iter().any(|word| memmem::find(&lower, word.as_bytes()).is_some())
 }
 
-/// Returns whether a quoted value of several words is a secret that a person thought up, rather than
-/// a sentence of a program or its documentation.
+/// Returns whether a quoted value of several words is a passphrase, and not a sentence of a program
+/// or its documentation.
 pub(crate) fn is_phrase(value: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(value) else { return false };
     if !(8..=128).contains(&value.len()) || is_reference(value) || is_placeholder(value) {
@@ -298,14 +298,14 @@ pub(crate) fn is_phrase(value: &[u8]) -> bool {
     has_digit || has_symbol || is_lower && words.len() >= 4
 }
 
-/// Returns whether a word has digits where words have letters: `s3cret`, and not `sha256`.
+/// Returns whether a word has digits instead of letters: `s3cret`, but not `sha256`.
 fn is_odd_word(word: &str) -> bool {
     let digit = word.find(|c: char| c.is_ascii_digit());
     let after = digit.and_then(|at| word.get(at..)).unwrap_or_default();
     digit.is_some_and(|at| at > 0) && after.contains(|c: char| c.is_ascii_alphabetic())
 }
 
-/// Returns the Shannon entropy in bits a byte.
+/// Returns the Shannon entropy in bits per byte.
 pub(crate) fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);

@@ -11,7 +11,7 @@ macro_rules! shapes {
     };
 }
 
-/// All shapes that a fixed prefix tells.
+/// All tokens with a fixed prefix.
 pub(crate) const SHAPES: &[Shape] = shapes! {
     // Clouds and hosting.
     "aws-key": "AKIA" Run(Upper, 16, 16);

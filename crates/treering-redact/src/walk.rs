@@ -1,4 +1,4 @@
-//! Walks over the strings of a line that is JSON, each with the names above it.
+//! Walks over the strings of a line of JSON, each with the names of its parents.
 //!
 //! The walk does not recurse, decodes nothing, and reports a line that is not JSON: such a line is then
 //! searched as plain text.
@@ -10,22 +10,22 @@ use std::ops::Range;
 #[derive(Debug, Clone)]
 pub(crate) struct Level {
     is_object: bool,
-    /// The member that is being read, between its quotes; of an array, the member that it is.
+    /// The current member, between its quotes; for an array, the member that holds it.
     pub key: Range<usize>,
     index: usize,
     /// Whether the content is data of a user or a tool, rather than the session's own structure.
     pub is_free: bool,
-    /// Number of findings when it was opened.
+    /// The number of findings when it was opened.
     pub edits: usize,
-    /// Signatures over its content.
+    /// The signatures over its content.
     pub signatures: Vec<Range<usize>>,
-    /// Strength of the evidence in a member that names another one: `"name": "API_KEY"`.
+    /// The strength of the evidence in a member that names another one: `"name": "API_KEY"`.
     pub pair_name: Option<Strength>,
-    /// The key and the inside of the value that is named so.
+    /// The key and the inside of the value that has this name.
     pub pair_value: Option<(Range<usize>, Range<usize>)>,
 }
 
-/// Receives what the walk comes across.
+/// Receives the strings and the structure of a line.
 pub(crate) trait Visitor {
     /// Visits the inside of a string that is a value.
     fn string(&mut self, inside: Range<usize>, levels: &mut [Level]);
@@ -37,7 +37,7 @@ pub(crate) trait Visitor {
     fn close(&mut self, levels: &mut [Level]);
 }
 
-/// The line is not a sequence of whole JSON values.
+/// The error for a line that is not a sequence of complete JSON values.
 #[derive(Debug)]
 pub(crate) struct NotJson;
 
@@ -140,7 +140,7 @@ fn is_plain(word: &[u8]) -> bool {
     matches!(word, b"true" | b"false" | b"null") || word.iter().all(is_digit)
 }
 
-/// Returns the end of the string whose first quote stands at `at`.
+/// Returns the end of the string whose first quote is at `at`.
 fn string_end(line: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {
@@ -166,7 +166,7 @@ pub(crate) fn field(line: &[u8], levels: &[Level]) -> String {
                 path.push('.');
             }
             let key = line.get(level.key.clone()).unwrap_or_default();
-            // A key can be anything, also what must not be shown.
+            // A key can contain anything, including text that must not be shown.
             let is_name = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
             match key.len() <= 24 && key.iter().all(is_name) {
                 true => path.push_str(&String::from_utf8_lossy(key)),
