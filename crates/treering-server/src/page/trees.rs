@@ -68,7 +68,7 @@ struct Found {
     nodes: Arc<HashSet<u32>>,
 }
 
-/// Which answers of a session have no text, as far as known, by the hashes of their ids.
+/// The answers of a session that have no text, as far as known, by the hashes of their ids.
 #[derive(Debug, Default)]
 struct Answers {
     silent: Mutex<HashMap<u64, bool>>,
