@@ -190,7 +190,7 @@ impl Files {
                 below.push(path);
             }
         }
-        // Only a session with a directory of the same name can have subagents,
+        // A session with a directory of the same name may have subagents.
         let directories: HashSet<&Path> = below.iter().map(PathBuf::as_path).collect();
         for found in self.found.iter_mut().skip(first) {
             let own = found.path.with_extension("");
@@ -198,14 +198,14 @@ impl Files {
                 found.stamp = found.stamp.with_subagents(&own.join("subagents"));
             }
         }
-        // or a session in a project with one directory for all subagents,
+        // A session in a project with one directory for all subagents may have some.
         let is_near = |up: &Path| up.join("subagents").is_dir();
         if let Some(agent) = place.agent.filter(|_| dir.ancestors().skip(1).take(2).any(is_near)) {
             let alone = self.found.iter_mut().skip(first).filter(|found| found.stamp.beside == 0);
             alone.for_each(|found| found.add_subagents(agent));
         }
-        // or a session whose file name ends with the beginning of a directory's name, which is the
-        // session's id.
+        // So may a session whose file name ends with the beginning of a directory's name, which is
+        // the session's id.
         let ids: HashSet<&[u8]> =
             below.iter().filter_map(|dir| name_bytes(dir)?.get(..ID_START)).collect();
         if let Some(agent) = place.agent.filter(|_| !ids.is_empty()) {
