@@ -10,7 +10,7 @@ pub trait Screen: Sized {
     /// The effects that the screen asks its runtime to carry out.
     type Effect;
 
-    /// Returns the screen after an event, and the effects. The function is pure: it reads and
+    /// Returns the new screen and the effects of an event. The function is pure: it reads and
     /// writes nothing.
     fn update(self, event: Self::Event) -> (Self, Vec<Self::Effect>);
 

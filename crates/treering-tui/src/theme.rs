@@ -1,4 +1,4 @@
-//! Color themes. Color only repeats what a mark or a word says, so that nothing is lost without
+//! Color themes. Colors only repeat what a mark or a word shows, so that nothing is lost without
 //! colors.
 
 use ratatui::style::{Color, Modifier, Style};

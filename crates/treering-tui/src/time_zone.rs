@@ -30,12 +30,13 @@ impl DisplayZone {
         DisplayZone(TimeZone::fixed(jiff::tz::offset(hours)))
     }
 
-    /// Returns a time, given in Unix milliseconds, to the minute. UTC is marked; local time is not.
+    /// Returns a time in Unix milliseconds as text, to the minute. UTC is marked; local time is
+    /// not.
     pub fn minute(&self, millis: i64) -> String {
         self.format(millis, "%Y-%m-%d %H:%M")
     }
 
-    /// Returns a time, given in Unix milliseconds, to the second.
+    /// Returns a time in Unix milliseconds as text, to the second.
     pub fn second(&self, millis: i64) -> String {
         self.format(millis, "%Y-%m-%d %H:%M:%S")
     }

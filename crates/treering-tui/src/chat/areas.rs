@@ -29,7 +29,7 @@ impl ChatState {
     pub(crate) fn areas(&self) -> ChatAreas {
         let (width, height) = self.size;
         let rows = u16::try_from(self.editor.rows().len()).unwrap_or(u16::MAX);
-        // The editor gets its rows first.
+        // The rows of the editor are assigned first.
         let editor = rows.clamp(1, (height / 3).max(1)).min(height);
         let status = u16::from(height > editor);
         let free = height.saturating_sub(editor + status + 1);

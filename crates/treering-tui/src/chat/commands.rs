@@ -51,7 +51,7 @@ pub enum ChatCommand {
     Quit,
 }
 
-/// The summary of the branch that is left.
+/// The summary of the abandoned branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each is what it says")]
 pub enum SummaryChoice {

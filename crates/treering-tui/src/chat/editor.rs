@@ -48,7 +48,7 @@ impl Default for Editor {
 
 /// Reading.
 impl Editor {
-    /// Returns everything that was written, with pasted texts in place of their markers.
+    /// Returns the whole text, with pasted texts instead of their markers.
     pub fn content(&self) -> String {
         self.pastes.expand(&self.text)
     }

@@ -6,7 +6,7 @@ pub struct InputHistory {
     past: Vec<String>,
     /// The message that is in the editor.
     at: Option<usize>,
-    /// The text that was in the editor before.
+    /// The text that was in the editor before an earlier message replaced it.
     draft: String,
 }
 

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-/// A text with more lines or bytes is shown as a marker when it is pasted.
+/// The number of lines, and of bytes, above which a pasted text is shown as a marker.
 const MAX_LINES: usize = 20;
 const MAX_BYTES: usize = 4096;
 
@@ -41,7 +41,7 @@ impl Pastes {
         marker
     }
 
-    /// Forgets the texts whose markers are not wanted.
+    /// Removes the texts whose markers are not wanted.
     pub(crate) fn retain(&mut self, is_wanted: impl Fn(&str) -> bool) {
         self.pastes.retain(|paste| is_wanted(&paste.marker));
     }

@@ -33,7 +33,7 @@ pub struct Status {
     pub read_only: Option<String>,
 }
 
-/// The action of two presses of Esc.
+/// The action when Esc is pressed twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DoubleEscape {
     /// Show the tree.
@@ -41,7 +41,7 @@ pub enum DoubleEscape {
     Tree,
     /// List the user's messages to fork from.
     Fork,
-    /// Nothing.
+    /// Do nothing.
     Nothing,
 }
 
@@ -146,13 +146,13 @@ impl ChatState {
         ChatState { theme, bindings, ..self }
     }
 
-    /// Sets the action of two presses of Esc.
+    /// Sets the action when Esc is pressed twice.
     #[must_use]
     pub fn with_double_escape(self, double_escape: DoubleEscape) -> Self {
         ChatState { double_escape, ..self }
     }
 
-    /// Restores unsent text, in place of the text in the editor.
+    /// Restores unsent text, which replaces the text in the editor.
     #[must_use]
     pub fn with_unsent(mut self, unsent: UnsentText) -> Self {
         self.editor.set(&unsent.text);
@@ -191,7 +191,7 @@ impl ChatState {
         (usize::from(self.size.0).min(MAX_TEXT), self.folding)
     }
 
-    /// The entries whose blocks are needed to draw the screen.
+    /// Returns the entries whose blocks are needed to draw the screen.
     pub fn wanted(&self) -> &[EntryId] {
         self.transcript.wanted()
     }

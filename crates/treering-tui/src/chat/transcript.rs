@@ -1,8 +1,8 @@
 //! The conversation as lines to scroll in.
 //!
 //! An entry becomes a block of lines only when it comes near the screen. The owner of the session
-//! renders blocks: `wanted` lists the missing ones, `learn` stores them. So a conversation of a
-//! hundred thousand entries opens with its last screen and costs no more than that. A streaming
+//! renders blocks: `wanted` lists the missing ones, `learn` stores them. Opening a conversation of
+//! a hundred thousand entries therefore costs no more than rendering its last screen. A streaming
 //! text is one more block after the last entry.
 
 use crate::page::StyledLine;

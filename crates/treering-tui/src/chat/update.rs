@@ -1,4 +1,4 @@
-//! The update function of the chat: a state and an event give a state and effects.
+//! The update function of the chat, which maps a state and an event to a new state and effects.
 
 use super::action::ChatAction;
 use super::block::{Folding, StreamKind};
@@ -87,7 +87,7 @@ pub enum ChatEffect {
     Shell {
         /// The command line.
         command: String,
-        /// Whether the model sees it.
+        /// Whether the command and its output are part of the context.
         in_context: bool,
     },
     /// Run a command.
@@ -127,7 +127,7 @@ const WHEEL: isize = 3;
 /// The largest streamed text that is shown, in bytes.
 const MAX_STREAMING: usize = 4 << 20;
 
-/// Returns the state after an event, and the effects. The function is pure: it reads and writes
+/// Returns the new state and the effects of an event. The function is pure: it reads and writes
 /// nothing.
 pub fn update(mut state: ChatState, event: ChatEvent) -> (ChatState, Vec<ChatEffect>) {
     let mut effects = Vec::new();

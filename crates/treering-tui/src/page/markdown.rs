@@ -1,5 +1,5 @@
 //! Renders Markdown as lines. Line breaks are kept, HTML is text, images are shown by their
-//! description. Marks repeat what colors show, so that nothing is lost without colors.
+//! description. Marks show everything that colors show, so that nothing is lost without colors.
 
 use super::code::Gutter;
 use super::table::{MAX_COLUMNS, MarkdownTable};
@@ -223,7 +223,7 @@ impl<'a> MarkdownWriter<'a> {
         leads.collect()
     }
 
-    /// Begins a block of its own.
+    /// Begins a new block.
     fn begin_block(&mut self) {
         self.flush();
         if std::mem::take(&mut self.is_gap_due) {

@@ -59,13 +59,13 @@ pub struct StyledLine {
     pub(crate) wrap_mode: WrapMode,
 }
 
-/// The way a line is wrapped.
+/// The way in which a line is wrapped.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum WrapMode {
-    /// At spaces.
+    /// Wraps at spaces.
     #[default]
     Prose,
-    /// At the edge of the screen, keeping spaces.
+    /// Wraps at the edge of the screen, and keeps spaces.
     Code,
     /// A rule as wide as the screen.
     Rule,
@@ -103,23 +103,23 @@ pub struct Page {
 }
 
 impl Page {
-    /// Returns the whole of an entry, with its time in a zone.
+    /// Returns a page for an entry, with its time in a zone.
     pub fn of_entry(entry: &Entry, zone: &DisplayZone) -> Self {
         let mut writer = PageWriter::default();
         entry::write(&mut writer, entry, &EntryContext::default(), zone);
         writer.finish()
     }
 
-    /// Returns the whole of an entry of a session, with its label; a result is shown knowing the
-    /// call it answers.
+    /// Returns a page for an entry of a session, with its label. A result is shown with the call
+    /// that it answers.
     pub fn of_entry_in(session: &Session, entry: &Entry, zone: &DisplayZone) -> Self {
         let mut writer = PageWriter::default();
         entry::write(&mut writer, entry, &EntryContext::of(session, entry), zone);
         writer.finish()
     }
 
-    /// Returns the content of a message without its role. A caller is the message whose call it
-    /// answers.
+    /// Returns a page for the content of a message without its role. `caller` is the message with
+    /// the call that it answers.
     pub fn of_message(message: MessageView<'_>, caller: Option<MessageView<'_>>) -> Self {
         let mut writer = PageWriter::default();
         entry::write_message(&mut writer, message, caller);
@@ -151,7 +151,8 @@ impl Page {
         writer.finish()
     }
 
-    /// Returns the context at an entry of a session, marks included.
+    /// Returns a page for the context at an entry of a session, with a mark on entries that a
+    /// context edit changed.
     pub fn of_context_at(session: &Session, id: &str) -> treering::Result<Self> {
         let projection = session.projection_at(id)?;
         let edited: std::collections::HashSet<String> = projection
@@ -194,7 +195,7 @@ impl Page {
         page
     }
 
-    /// Returns all of it, without what it looks like.
+    /// Returns the text of the page without styles.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for line in &self.lines {

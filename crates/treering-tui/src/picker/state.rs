@@ -281,7 +281,7 @@ impl PickerState {
         self.search.input.text()
     }
 
-    /// Returns what a picker that is shown again begins with.
+    /// Returns the settings with which a picker that is shown again begins.
     pub(crate) fn view(&self) -> PickerView {
         PickerView {
             query: self.query().to_owned(),
@@ -292,7 +292,7 @@ impl PickerState {
         }
     }
 
-    /// Restores a view but for its query, which is searched for when it is entered.
+    /// Restores a view except its query, which is searched when it is entered.
     pub(crate) fn restore(&mut self, view: &PickerView) {
         (self.scope, self.sort, self.named_only) = (view.scope, view.sort, view.named_only);
         self.cursor.clone_from(&view.cursor);

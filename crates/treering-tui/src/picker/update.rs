@@ -1,4 +1,5 @@
-//! The update function of the session picker: a state and an event give a state and effects.
+//! The update function of the session picker, which maps a state and an event to a new state and
+//! effects.
 
 use super::action::PickerAction;
 use super::state::{PickerMode, PickerState, Scope};
@@ -59,7 +60,7 @@ pub enum PickerEffect {
     Demo,
     /// Continue a session in a copy.
     OpenCopy(PathBuf),
-    /// Go on with a session in its agent.
+    /// Resume a session in its agent.
     Resume(PathBuf),
     /// Create a session.
     New,
@@ -97,7 +98,7 @@ impl Screen for PickerState {
 /// The number of rows per step of the mouse wheel.
 const WHEEL: isize = 3;
 
-/// Returns the state after an event, and the effects. The function is pure: it reads and writes
+/// Returns the new state and the effects of an event. The function is pure: it reads and writes
 /// nothing.
 pub fn update(mut state: PickerState, event: PickerEvent) -> (PickerState, Vec<PickerEffect>) {
     let mut effects = Vec::new();
@@ -213,7 +214,8 @@ fn type_in(state: &mut PickerState, key: Key, effects: &mut Vec<PickerEffect>) {
     }
 }
 
-/// Applies a changed query: to what is known at once, to the contents of sessions as they are read.
+/// Applies a changed query: at once to the known facts, and to the contents of sessions as they are
+/// read.
 fn search_anew(state: &mut PickerState, effects: &mut Vec<PickerEffect>) {
     state.search_anew();
     search_contents(state, effects);

@@ -63,11 +63,11 @@ pub enum AppExit {
         /// Whether unsent text was stored.
         has_drafts: bool,
     },
-    /// The session goes on in its agent.
+    /// The session is resumed in its agent.
     Resume {
         /// The session.
         session: Arc<Session>,
-        /// The entry to go on from; `None` for the leaf.
+        /// The entry to continue from; `None` for the leaf.
         at: Option<String>,
     },
     /// A signal ended the application; the value is its number.
@@ -115,7 +115,7 @@ pub fn run(
     program.run()
 }
 
-/// Reading a file of this size takes a moment, in bytes.
+/// The size in bytes from which reading a file takes a noticeable time.
 const LARGE: u64 = 32 << 20;
 
 struct App<'a> {
@@ -134,7 +134,7 @@ struct App<'a> {
     draft_store: DraftStore,
     /// The notice for the next screen.
     notice: Option<String>,
-    /// The session that goes on in its agent, and the entry to go on from.
+    /// The session that is resumed in its agent, and the entry to continue from.
     resumed: Option<(Arc<Session>, Option<String>)>,
     /// The query and the other choices with which the picker was left.
     picker_view: Option<PickerView>,
@@ -199,7 +199,7 @@ impl App<'_> {
         }
     }
 
-    /// Shows the picker, and returns whether the application continues. So do `select` and `chat`.
+    /// Shows the picker, and returns whether the application continues, as `select` and `chat` do.
     fn pick(&mut self) -> io::Result<bool> {
         let open = self.picked();
         let notice = self.notice.take();

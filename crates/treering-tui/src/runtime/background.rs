@@ -2,7 +2,8 @@
 
 use std::thread::JoinHandle;
 
-/// Runs a job on a thread of its own. All jobs are of one type, so that the code that starts threads is compiled once.
+/// Runs a job on a new thread. All jobs have one type, so that the code that starts threads is
+/// compiled only once.
 pub(super) fn background(job: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
     spawn(Box::new(job))
 }

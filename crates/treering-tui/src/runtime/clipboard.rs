@@ -9,9 +9,9 @@ use std::io::{self, Write, stdout};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Terminals drop requests that are longer than about this, in bytes of text.
+/// The approximate maximum size of a request that terminals accept, in bytes of text.
 const MAX_REQUEST: usize = 74_994;
-/// The time that a clipboard program gets.
+/// The time limit of a clipboard program.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The way a text was copied.
@@ -47,7 +47,8 @@ const fn program(name: &'static str, arguments: &'static [&'static str]) -> Clip
     ClipboardProgram { name, arguments, copied: CopyMethod::With(name) }
 }
 
-/// Returns the programs that suit the environment, the best first. `has` tells whether a variable is set.
+/// Returns the programs that suit the environment, the best first. `has` returns whether a variable
+/// is set.
 fn programs(has: impl Fn(&str) -> bool) -> Vec<ClipboardProgram> {
     let mut programs = Vec::new();
     if cfg!(target_os = "macos") && !has("SSH_CONNECTION") {

@@ -1,8 +1,8 @@
 //! Stores unsent text on disk, so that it survives however the program ends.
 //!
-//! Every running program has a drafts file, and holds a lock on a second file beside it. If no program
-//! holds that lock, the program has ended, and the next program in the same project takes over the
-//! drafts. So two running programs never take or overwrite each other's drafts.
+//! Every running program has a drafts file, and holds a lock on a second file beside it. If no
+//! program holds that lock, the program has ended, and the next program in the same project takes
+//! over the drafts. Two running programs therefore never take or overwrite each other's drafts.
 
 use crate::chat::{Drafts, UnsentText};
 use std::fs::{self, File, OpenOptions};
@@ -14,10 +14,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 use treering::internal::fs::{NewFile, create_private_dir};
 
-/// Number of files that this process has created, so that each has a name of its own.
+/// The number of files that this process has created, so that each has a unique name.
 static STORES: AtomicU64 = AtomicU64::new(0);
 
-/// Changes within this time are written together.
+/// The time within which changes are written together.
 const DELAY: Duration = Duration::from_secs(1);
 /// The largest size of a file in bytes; beyond it the oldest drafts are left out.
 const MAX_BYTES: usize = 64 << 20;
@@ -34,7 +34,7 @@ pub struct DraftStore {
     thread: Option<JoinHandle<bool>>,
 }
 
-/// Tells a [`DraftStore`] which text is unsent.
+/// A handle with which screens report the unsent text to a [`DraftStore`].
 #[derive(Debug, Default)]
 pub(super) struct DraftStoreHandle {
     texts: Option<Sender<UnsentText>>,
@@ -78,7 +78,7 @@ impl Drop for DraftStore {
 }
 
 impl DraftStoreHandle {
-    /// Stores the unsent text, in place of the earlier one.
+    /// Stores the unsent text, which replaces the earlier one.
     pub(super) fn keep(&mut self, unsent: UnsentText) {
         if let Some(texts) = self.texts.as_ref().filter(|_| unsent != self.told) {
             self.told = unsent.clone();
@@ -229,7 +229,7 @@ fn put(out: &mut impl Write, text: &[u8]) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// Reads such a text from the beginning of `rest`.
+/// Reads a text with its length from the beginning of `rest`.
 fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let end = rest.iter().position(|byte| *byte == b'\n')?;
     let length: usize = std::str::from_utf8(rest.get(..end)?).ok()?.parse().ok()?;

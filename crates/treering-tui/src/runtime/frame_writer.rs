@@ -1,10 +1,10 @@
-//! Writes frames to a terminal whose character widths may differ from ours.
+//! Writes frames to a terminal whose character widths may differ from those of this program.
 //!
-//! Terminals disagree about the width of marks, joined emoji, flags and other characters. A frame
-//! that is written as a stream of cells goes out of step behind such a character, and a later frame
-//! that rewrites single cells leaves parts of the old one behind. Here every row that holds, or
-//! held, a character of uncertain width is written as a whole: its columns are blanked first, and
-//! the following text is placed by its column.
+//! Terminals disagree about the width of marks, joined emoji, flags and other characters. In a
+//! frame that is written as a stream of cells, the cells after such a character are misplaced, and
+//! a later frame that rewrites single cells leaves parts of the old one. Therefore every row that
+//! contains, or contained, a character of uncertain width is written as a whole: its columns are
+//! blanked first, and the following text is placed by its column.
 
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
 use ratatui::buffer::{Buffer, Cell};
@@ -87,7 +87,7 @@ impl Backend for CursorBackend {
 /// Writes frames, each as its difference from the one before.
 #[derive(Debug, Default)]
 pub(super) struct FrameWriter {
-    /// The frame on the terminal; `None` if that is not known.
+    /// The frame on the terminal; `None` if it is not known.
     last: Option<Buffer>,
 }
 

@@ -18,7 +18,7 @@ pub struct OpenSession {
 }
 
 impl OpenSession {
-    /// Begins a open_session.
+    /// Creates the open session, without moves of its leaf.
     pub fn new(agent: AgentSession, runtime: tokio::runtime::Handle) -> Self {
         OpenSession {
             agent: Arc::new(agent),

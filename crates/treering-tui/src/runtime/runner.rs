@@ -15,8 +15,8 @@ use std::io::{self, Write, stdout};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use treering_display::text::safe_line;
 
-/// Carries out the effects of a screen. Long work runs elsewhere and reports to the screen by
-/// events.
+/// Carries out the effects of a screen. Long work runs on other threads and reports to the screen
+/// by events.
 pub trait EffectHandler<S: Screen> {
     /// The outcome of a screen.
     type Outcome;
@@ -125,15 +125,15 @@ impl Runner {
         Err(io::Error::other("the event channel closed"))
     }
 
-    /// Handles requests to suspend, resume or redraw. Returns whether the program was suspended,
-    /// because the size may have changed.
+    /// Handles requests to suspend, resume or redraw. Returns whether the program was suspended, in
+    /// which case the size may have changed.
     fn handle_requests(&mut self) -> io::Result<bool> {
         let requests = self.listener.requests();
         let (suspend, resumed) = (requests.take_suspend(), requests.take_resumed());
         let was_away = suspend || resumed;
         if was_away {
             self.guard.release_while(if suspend { stop as fn() } else { || {} })?;
-            // The signal that continued the program made the same request.
+            // The signal that resumed the program made the same request.
             requests.take_resumed();
         }
         if was_away || requests.take_redraw() {
@@ -152,7 +152,7 @@ impl Runner {
     }
 }
 
-/// Stops this process and those it was started with, until the shell continues them.
+/// Stops this process and its process group, until the shell resumes them.
 #[cfg(unix)]
 fn stop() {
     use rustix::process::{Signal, kill_current_process_group};

@@ -1,4 +1,4 @@
-//! Acquires the terminal and restores it, however the program is left or suspended.
+//! Acquires the terminal and restores it when the program ends or is suspended for any reason.
 
 use ratatui::crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,

@@ -6,7 +6,7 @@ use crate::page::Page;
 /// A question with a line for the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prompt {
-    /// The focus of the summary of the branch that is left; the value is the entry to navigate to.
+    /// The focus of the summary of the abandoned branch; the value is the entry to navigate to.
     Summarize(String),
     /// The focus of the summary of a merged branch; the value is the end of the branch.
     Merge(String),

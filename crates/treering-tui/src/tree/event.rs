@@ -64,7 +64,7 @@ pub enum TreeEffect {
     Reopen(String),
     /// Navigate to an entry and continue the conversation there.
     Navigate(String),
-    /// Navigate with a summary of the branch that is left; the second value is its focus.
+    /// Navigate with a summary of the abandoned branch; the second value is its focus.
     NavigateWithSummary(String, Option<String>),
     /// Navigate to an entry in a copy of the session.
     NavigateInCopy(String),
@@ -74,7 +74,7 @@ pub enum TreeEffect {
     Undo,
     /// Fork the path to an entry into a new session.
     Fork(String),
-    /// Go on from an entry in the agent of the session; `None` from its leaf.
+    /// Resume the session in its agent, from an entry or, with `None`, from its leaf.
     Resume(Option<String>),
     /// Clone the active branch into a new session.
     Clone,

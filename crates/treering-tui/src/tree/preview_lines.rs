@@ -11,9 +11,9 @@ use treering_display::preview_line::{PreviewKind, PreviewLine};
 struct PreviewSlot {
     start: u32,
     len: u16,
-    /// `None` if the line is not known yet.
+    /// The type of the entry; `None` if the line is not known yet.
     kind: Option<PreviewKind>,
-    /// See [`becomes_ascii`].
+    /// Whether lowercasing adds ASCII letters: see [`becomes_ascii`].
     becomes_ascii: bool,
 }
 

@@ -8,7 +8,7 @@ pub enum PreviewContent {
     Nothing,
     /// The whole entry.
     Entry,
-    /// The context that the model would see from there.
+    /// The context of the model at the entry.
     Context,
 }
 

@@ -17,8 +17,8 @@ const CALLS: usize = 8192;
 /// The number of entries above a result among which its call is searched.
 const CALL_WITHIN: usize = 64;
 
-/// Reads the preview lines of all entries in the order of the file, which is the fastest, and
-/// passes them on in batches until `give` breaks. Entries that cannot be read are left out.
+/// Reads the preview lines of all entries in file order, which is the fastest, and passes them on
+/// in batches until `give` breaks. Entries that cannot be read are left out.
 pub fn read_all(
     session: &Session,
     outline: &Outline,

@@ -1,4 +1,5 @@
-//! The update function of the tree selector: a state and an event give a state and effects.
+//! The update function of the tree selector, which maps a state and an event to a new state and
+//! effects.
 
 use super::Filter;
 use super::action::TreeAction;
@@ -34,7 +35,7 @@ impl Screen for TreeState {
 const WHEEL: isize = 3;
 const PAN: i32 = 8;
 
-/// Returns the state after an event, and the effects. The function is pure: it reads and writes
+/// Returns the new state and the effects of an event. The function is pure: it reads and writes
 /// nothing.
 pub fn update(mut state: TreeState, event: TreeEvent) -> (TreeState, Vec<TreeEffect>) {
     let mut effects = Vec::new();

@@ -1,5 +1,5 @@
 //! Carries out the effects of the chat. One task runs at a time; commands that change nothing run
-//! beside it.
+//! concurrently.
 
 use super::commands::{self, CommandReply};
 use super::session_watcher::{SessionWatcher, full_name, read_only};
@@ -93,7 +93,7 @@ impl ChatController {
     ) {
         let watcher = self.watcher.clone();
         watcher.send(ChatEvent::TaskStarted(what.to_owned(), heading));
-        // The job runs on a task of its own, so that a panic ends the job and not the chat.
+        // The job runs as a separate task, so that a panic ends the job and not the chat.
         let job = self.runtime.spawn(job);
         let what = what.to_owned();
         let job = async move {

@@ -35,7 +35,7 @@ pub struct ChatOutcome {
 }
 
 /// Shows the chat of a session until the user leaves it. `unsent` is text of an earlier chat;
-/// `draft_store` stores its changes. A running task has ended when this function returns, and a
+/// `draft_store` stores its changes. When this function returns, a running task has ended and a
 /// partial answer is recorded. `runtime` needs tokio's time and I/O drivers.
 pub fn chat(
     runner: &mut Runner,

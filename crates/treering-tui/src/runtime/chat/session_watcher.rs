@@ -63,7 +63,7 @@ impl SessionWatcher {
         let _ = self.events.send(event);
     }
 
-    /// Sends what has changed since the last time.
+    /// Sends the parts that have changed since the last call.
     pub(super) fn check(&self) {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         let session = self.agent.session();
@@ -200,7 +200,7 @@ fn status(
     }
 }
 
-/// Returns why a session cannot be written to, if that is so.
+/// Returns the reason why a session is read-only, if it is.
 pub(super) fn read_only(session: &Session) -> Option<String> {
     let dialect = session.dialect();
     let is_packed =

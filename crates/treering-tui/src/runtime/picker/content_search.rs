@@ -11,13 +11,13 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 use treering_search::{Case, Found, Options, Query, search, search_store};
 
-/// The time for which hits are collected before the screen is told, but for the first.
+/// The time for which hits are collected before they are sent to the screen, except for the first.
 const COLLECT: Duration = Duration::from_millis(50);
 
 /// The width of a snippet in columns: more than a row has room for.
 const SNIPPET: usize = 100;
 
-/// The search that runs, if any.
+/// The running search, if any.
 #[derive(Debug)]
 pub(super) struct ContentSearch {
     source: PickerSource,

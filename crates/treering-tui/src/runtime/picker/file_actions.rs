@@ -1,4 +1,4 @@
-//! Carries out file actions of the picker one after the other, on a thread.
+//! Carries out the file actions of the picker in order, on a thread.
 
 use super::{PickerSetup, PickerSource, id_of};
 use crate::picker::{PickerEffect, PickerEvent};

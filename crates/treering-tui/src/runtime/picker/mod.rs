@@ -37,7 +37,7 @@ pub enum PickerOutcome {
     Open(PathBuf),
     /// A session is continued in a copy.
     Copy(PathBuf),
-    /// A session goes on in its agent.
+    /// A session is resumed in its agent.
     Resume(PathBuf),
     /// There are no sessions, so the demo is shown.
     Demo,
@@ -112,7 +112,7 @@ pub fn pick(
     pick_again(runner, setup, open, failure, &mut None)
 }
 
-/// Shows the picker as it was left in `view`, which is renewed when a session is opened.
+/// Shows the picker with the settings in `view`, which are updated when a session is opened.
 pub(super) fn pick_again(
     runner: &mut Runner,
     setup: &PickerSetup,
@@ -142,7 +142,7 @@ pub(super) fn pick_again(
     state.theme = setup.theme;
     if let Some(view) = view {
         state.restore(view);
-        // As if it were pasted, so that it is searched for.
+        // The query is pasted, so that it is searched.
         let query = TerminalEvent::Paste(view.query.clone());
         let _ = channel.events.send(PickerEvent::Terminal(query));
     }

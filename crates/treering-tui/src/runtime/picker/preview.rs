@@ -1,7 +1,7 @@
 //! Previews of sessions: their totals and their last messages.
 //!
-//! One thread reads the end of the file, as far as needed. Of the sessions that were requested
-//! while it read, only the last is read next.
+//! One thread reads the end of the file, as far as needed. If several sessions are requested
+//! meanwhile, only the last of them is read next.
 
 use super::{PickerSetup, PickerSource};
 use crate::page::{Page, StyledLine};

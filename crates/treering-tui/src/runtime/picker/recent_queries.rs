@@ -21,7 +21,7 @@ pub(super) fn read(file: &Path) -> Vec<String> {
     queries.iter().skip(queries.len().saturating_sub(MANY)).cloned().collect()
 }
 
-/// Makes a query the latest one.
+/// Adds a query as the latest one.
 pub(super) fn add(file: &Path, query: &str) {
     let query = query.trim();
     if query.is_empty() || query.len() > MAX_QUERY || query.contains(['\n', '\r']) {
@@ -32,11 +32,12 @@ pub(super) fn add(file: &Path, query: &str) {
     queries.push(query.to_owned());
     let kept = queries.len().saturating_sub(MANY);
     let lines: String = queries.iter().skip(kept).map(|query| format!("{query}\n")).collect();
-    // See above.
+    // Losing the file costs nothing else.
     let _ = write(file, &lines);
 }
 
-/// The file appears complete or not at all: other processes read it at any time.
+/// Writes the file so that it appears complete or not at all, because other processes may read it
+/// at any time.
 fn write(file: &Path, lines: &str) -> io::Result<()> {
     let mut new = NewFile::beside(file)?;
     new.write_all(lines.as_bytes())?;

@@ -13,7 +13,7 @@ use treering_index::SessionIndex;
 pub enum PickerSource {
     /// This machine: all agents' session files.
     Machine(SessionIndex),
-    /// A store. In the picker its sessions have their id where files have their path.
+    /// A store. In the picker, the ids of its sessions are used instead of paths.
     Store(Arc<dyn Store>),
 }
 
@@ -36,7 +36,7 @@ impl PickerSource {
         }
     }
 
-    /// Returns what a list says about a session.
+    /// Returns the description of a session.
     pub(super) fn info(&self, path: &Path) -> Result<SessionInfo> {
         match self {
             PickerSource::Machine(_) => SessionIndex::info(path),
@@ -55,7 +55,7 @@ impl PickerSource {
     }
 }
 
-/// Returns the id that stands for a path.
+/// Returns the id that is used as a path.
 pub fn id_of(path: &Path) -> Result<SessionId> {
     Ok(SessionId::new(&path.to_string_lossy())?)
 }

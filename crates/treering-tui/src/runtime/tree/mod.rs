@@ -28,7 +28,7 @@ pub enum TreeOutcome {
     Stopped,
     /// The chat is opened at the leaf, with this text in the editor.
     OpenChat(Option<String>),
-    /// The session goes on in its agent, from this entry or from its leaf.
+    /// The session is resumed in its agent, from this entry or from its leaf.
     Resume(Option<String>),
     /// The session was replaced; the text is a notice about it.
     Replaced(String),
