@@ -1,4 +1,4 @@
-//! Commands that may have to ask a model: the summarizer they use, and waiting for it.
+//! Runs commands that may ask a model: creates the summarizer, and waits for it.
 
 use crate::config::Config;
 use crate::error::Failure;
@@ -26,7 +26,7 @@ pub(crate) fn provider(name: &str) -> Result<Provider, String> {
         .ok_or_else(|| "choose anthropic, openai, command or extractive".to_owned())
 }
 
-/// Returns the session, ready for operations that summarize.
+/// Opens the session, ready for operations that summarize.
 pub(crate) fn open(file: &SessionArg, summaries: &SummaryArgs) -> Result<AgentSession, Failure> {
     let config = Config::load()?;
     let session = file.agent(AgentSession::new(file.open()?));
@@ -44,7 +44,8 @@ pub(crate) fn open(file: &SessionArg, summaries: &SummaryArgs) -> Result<AgentSe
     }
 }
 
-/// Runs an operation to its end, or until Ctrl-C. `None`: it was stopped, and nothing has changed.
+/// Runs an operation to its end, or until Ctrl-C. Returns `None` if it was stopped; nothing has
+/// changed then.
 pub(crate) fn run<T>(
     agent: &AgentSession,
     operation: impl AsyncFnOnce(&CancellationToken) -> Result<T, AgentError>,
@@ -75,12 +76,12 @@ pub(crate) fn run<T>(
     done.map_err(failure)
 }
 
-/// Returns the message of an operation that was stopped.
+/// Returns the failure of an operation that was stopped.
 pub(crate) fn stopped() -> Failure {
     Failure::message("interrupted; nothing was changed")
 }
 
-/// Returns the message of an operation that a handler cancelled.
+/// Returns the failure of an operation that a handler canceled.
 pub(crate) fn unwanted(hook: &str) -> Failure {
     Failure::message(format!("the handler {hook} refused; nothing was changed"))
 }

@@ -1,12 +1,13 @@
-//! Tokens and money, for people and for programs.
+//! Tokens and money, for users and for programs.
 
 use std::io::{self, Write};
 use treering::usage::Usage;
 
 pub(crate) use treering_display::number::{cost, dollars, tokens};
 
-/// Appends a usage as a JSON object. Unknown values are `null`. `costComputed` says that a part of the cost
-/// comes from a list of prices, `unpriced` for how many requests it is unknown.
+/// Appends a usage as a JSON object. Unknown values are `null`. `costComputed` says whether a part
+/// of the cost comes from a list of prices, `unpriced` is the number of requests whose cost is
+/// unknown.
 pub(crate) fn json_usage(out: &mut impl Write, usage: &Usage) -> io::Result<()> {
     let Usage { requests, input, output, cache_read, cache_write, .. } = usage;
     let (cost, unknown) = (usage.total_cost(), usage.unknown());

@@ -1,8 +1,8 @@
-//! The clock. It is read in one place, so that tests can set it.
+//! The clock. It is read only here, so that tests can set it.
 
 use std::time::SystemTime;
 
-/// Unix milliseconds: now, or what `TREERING_NOW` says now is.
+/// Returns the current time in Unix milliseconds, or the value of `TREERING_NOW`.
 pub(crate) fn now() -> i64 {
     let pretended = std::env::var("TREERING_NOW").ok();
     if let Some(time) = pretended.and_then(|text| treering::time::parse(&text)) {

@@ -1,7 +1,8 @@
 //! Completes sessions, entries, labels and agents in shells.
 //!
-//! A shell runs treering with the words of the command line, and with [`VARIABLE`] set. Which arguments name a
-//! session or an entry follows from their types, so that every command completes what it resolves.
+//! A shell runs treering with the words of the command line, and with [`VARIABLE`] set. The types
+//! of arguments decide which of them name a session or an entry, so that every command completes
+//! what it resolves.
 
 use crate::commands::restore;
 use crate::describe;
@@ -22,10 +23,10 @@ use treering::{Dialect, Session};
 use treering_display::preview_line::Calls;
 use treering_index::{SessionIndex, candidates, resolve};
 
-/// The environment variable that names the shell which asks for completions.
+/// The environment variable with the name of the shell that requests completions.
 const VARIABLE: &str = "TREERING_COMPLETE";
 
-/// The most sessions or entries that are offered.
+/// The maximum number of sessions or entries that are offered.
 const MAX_OFFERED: usize = 50;
 
 /// The width of the text beside a session or an entry.
@@ -34,21 +35,22 @@ const HELP: usize = 60;
 /// The longest name of a session that is offered, in characters. Its id is offered as well.
 const LONGEST: usize = 60;
 
-/// The script for bash. Unlike that of the engine it completes behind `=` and `:`, where bash begins another word.
+/// The script for bash. Unlike that of the completion library it completes after `=` and `:`, where
+/// bash begins another word.
 const BASH: &str = include_str!("complete/treering.bash");
 
 /// The commands whose arguments name sessions by the paths of their files.
 const OF_FILES: [&str; 6] = ["archive", "doctor", "migrate", "move", "push", "unarchive"];
 
-/// Answers a shell that asks for completions. Returns whether one did.
+/// Answers a shell that requests completions. Returns whether one did.
 pub(crate) fn answer() -> bool {
     let dir = std::env::current_dir().ok();
     let asked = CompleteEnv::with_factory(command).var(VARIABLE);
-    // Between two keystrokes there is no place for an error.
+    // An error cannot be shown between two keystrokes.
     asked.try_complete(std::env::args_os(), dir.as_deref()).unwrap_or(true)
 }
 
-/// Returns the script that makes a shell ask for completions; `None` for an unknown shell.
+/// Returns the script with which a shell requests completions; `None` for an unknown shell.
 pub(crate) fn script(shell: &str) -> Option<Vec<u8>> {
     if shell == "bash" {
         return Some(BASH.as_bytes().to_vec());
@@ -106,7 +108,7 @@ fn candidate(text: &str, help: String) -> CompletionCandidate {
     CompletionCandidate::new(text).help(Some(StyledStr::from(help)))
 }
 
-/// Returns whether a word means itself in every shell. Not all shells quote what they complete.
+/// Returns whether a word needs no quotes in any shell. Not all shells quote completions.
 fn is_plain(word: &str) -> bool {
     word.chars().all(|c| c.is_alphanumeric() || "-_.@/+,%".contains(c)) && !word.starts_with('-')
 }
@@ -127,7 +129,7 @@ fn sessions(current: &OsStr) -> Vec<CompletionCandidate> {
     found
 }
 
-/// Offers those of some sessions whose names begin with a text.
+/// Offers the sessions among these whose names begin with a text.
 fn named(text: &str, all: &[SessionInfo], index: &SessionIndex) -> Vec<CompletionCandidate> {
     let named = candidates(text, all, &sessions::project(index.places()), MAX_OFFERED);
     let is_offered = |word: &str| is_plain(word) && word.chars().count() <= LONGEST;
@@ -143,12 +145,12 @@ fn trashed(current: &OsStr) -> Vec<CompletionCandidate> {
     named(text, &found, &SessionIndex::new(sessions::places()))
 }
 
-/// Offers the entries of the session that was typed before, the newest first.
+/// Offers the entries of the session on the command line, the newest first.
 fn entries(current: &OsStr) -> Vec<CompletionCandidate> {
     let (Some(text), Some(session)) = (current.to_str(), typed_session()) else {
         return Vec::new();
     };
-    // In `FIRST..LAST` the last one is being typed.
+    // In `FIRST..LAST`, the last entry is being typed.
     let (first, text) = match text.rsplit_once("..") {
         Some((first, last)) => (format!("{first}.."), last),
         None => (String::new(), text),
@@ -171,7 +173,7 @@ fn entries(current: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// Offers the labels of the session that was typed before.
+/// Offers the labels of the session on the command line.
 fn labels(current: &OsStr) -> Vec<CompletionCandidate> {
     let (Some(text), Some(session)) = (current.to_str(), typed_session()) else {
         return Vec::new();
@@ -195,12 +197,12 @@ fn agents_that(current: &OsStr, are: impl Fn(Dialect) -> bool) -> Vec<Completion
     names.filter(|name| name.starts_with(&current)).map(CompletionCandidate::new).collect()
 }
 
-/// Offers the agents whose sessions are written.
+/// Offers the agents whose sessions treering can write.
 fn targets(current: &OsStr) -> Vec<CompletionCandidate> {
     agents_that(current, Dialect::is_conversion_target)
 }
 
-/// Offers the agents that can go on with a session of another one.
+/// Offers the agents that can resume a session of another one.
 fn successors(current: &OsStr) -> Vec<CompletionCandidate> {
     let (places, here) = (sessions::places(), std::env::current_dir().unwrap_or_default());
     agents_that(current, |agent| {
@@ -209,7 +211,7 @@ fn successors(current: &OsStr) -> Vec<CompletionCandidate> {
     })
 }
 
-/// Offers the agents behind `agent:` in a query.
+/// Offers the agents after `agent:` in a query.
 fn filters(current: &OsStr) -> Vec<CompletionCandidate> {
     const FILTER: &str = "agent:";
     let current = current.to_string_lossy();

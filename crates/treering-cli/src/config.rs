@@ -1,7 +1,7 @@
-//! The configuration file: where it is, and what is in it.
+//! The configuration file: its location and its content.
 //!
-//! `TREERING_CONFIG` names it; else it is `treering/config.toml` in `XDG_CONFIG_HOME`, or in
-//! `.config` of the home directory. A file that does not exist is an empty one.
+//! `TREERING_CONFIG` names it; otherwise it is `treering/config.toml` in `XDG_CONFIG_HOME`, or in
+//! `.config` of the home directory. A file that does not exist counts as empty.
 
 use crate::error::Failure;
 use crate::output;
@@ -30,14 +30,14 @@ pub(crate) struct Config {
     pub(crate) summarizer: SummarizerConfig,
     pub(crate) compaction: CompactionConfig,
     pub(crate) store: StoreConfig,
-    /// The command of each agent that goes on with a session.
+    /// The commands with which agents resume a session.
     pub(crate) resume: ResumeCommands,
     pub(crate) share: ShareConfig,
     /// The user's prices, by model.
     pub(crate) prices: BTreeMap<String, ModelPrice>,
 }
 
-/// Commands of agents, in place of the known ones.
+/// Commands of agents, which replace the known ones.
 #[derive(Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct ResumeCommands(
@@ -65,27 +65,27 @@ fn commands<'de, D: Deserializer<'de>>(
     checked.collect()
 }
 
-/// The way of `treering share`.
+/// The configuration of `treering share`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ShareConfig {
-    /// The command that gets the document; that of GitHub's gists if empty.
+    /// The command that receives the document; that of GitHub's gists if empty.
     pub(crate) command: Vec<String>,
 }
 
-/// The store that commands look for sessions in.
+/// The store in which commands look for sessions.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct StoreConfig {
     /// The address of the store.
     pub(crate) url: Option<String>,
-    /// The space of a database whose sessions are meant.
+    /// The space of a database.
     pub(crate) space: Option<String>,
     /// The file that holds the token for a server.
     pub(crate) token_file: Option<PathBuf>,
 }
 
-/// The look of output.
+/// The appearance of the output.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Ui {
@@ -110,7 +110,7 @@ impl Default for Ui {
     }
 }
 
-/// The action of two presses of Esc in the chat.
+/// The action when Esc is pressed twice in the chat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum DoubleEscapeChoice {
@@ -153,7 +153,7 @@ impl ThemeChoice {
     }
 }
 
-/// Other keys for the terminal interface: what they do by name, and the keys.
+/// Key bindings for the terminal interface: the names of actions, and their keys.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Keys {
@@ -220,23 +220,23 @@ impl TimeStyle {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PlacesConfig {
-    /// Instead of where agents keep them.
+    /// The directories to search instead of those of the agents.
     pub(crate) only: Vec<PathBuf>,
-    /// As well.
+    /// Additional directories to search.
     pub(crate) also: Vec<PathBuf>,
 }
 
-/// A file that says what there is to say, and changes nothing.
+/// A configuration file with all settings, explained, and set to their defaults.
 pub(crate) const DEFAULTS: &str = include_str!("help/config.toml");
 
-/// Returns where the file is, or would be.
+/// Returns the path of the file, whether or not it exists.
 pub(crate) fn file() -> Option<PathBuf> {
     path(|name| std::env::var_os(name).map(PathBuf::from))
 }
 
 impl Config {
     /// Returns the configuration for callers that must not fail because of it: an invalid file is
-    /// reported about, once, and does not count.
+    /// reported once and ignored.
     pub(crate) fn current() -> &'static Config {
         static CURRENT: OnceLock<(Config, Option<Failure>)> = OnceLock::new();
         static COMPLAINED: AtomicBool = AtomicBool::new(false);
@@ -244,7 +244,7 @@ impl Config {
             Ok(config) => (config, None),
             Err(failure) => (Config::default(), Some(failure)),
         });
-        // Complaining asks for the configuration, too.
+        // Reporting needs the configuration as well.
         if let Some(Failure::Message { what, .. }) = failure
             && !COMPLAINED.swap(true, Ordering::Relaxed)
         {
@@ -253,7 +253,7 @@ impl Config {
         config
     }
 
-    /// Returns the settings in force, a line each. Nothing that could be secret.
+    /// Returns the settings in force, one on each line, without secrets.
     pub(crate) fn describe(&self) -> Vec<String> {
         let list = |dirs: &[PathBuf]| {
             let dirs: Vec<String> = dirs.iter().map(|dir| format!("{dir:?}")).collect();

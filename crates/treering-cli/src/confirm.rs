@@ -1,4 +1,4 @@
-//! Asks the user at a terminal. Without a terminal the command line counts as the answer.
+//! Asks the user at a terminal. Without a terminal, running the command counts as the answer.
 
 use crate::progress;
 use crate::text::safe_line;

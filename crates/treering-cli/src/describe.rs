@@ -43,8 +43,8 @@ pub(crate) fn role_style(role: Role) -> Style {
     }
 }
 
-/// Returns the preview line of an entry, in at most `width` columns. A failed tool result and an incomplete
-/// answer say so.
+/// Returns the preview line of an entry, in at most `width` columns. It is marked if a tool result
+/// failed or an answer is incomplete.
 pub(crate) fn preview(entry: &Entry, calls: &mut Calls, width: usize) -> String {
     let line = PreviewLine::read(entry, calls);
     let end = match (line.kind, entry.message()) {
@@ -82,7 +82,7 @@ fn is_true(message: MessageView<'_>, key: &str) -> bool {
 pub(crate) enum CallDetail {
     /// The part that fits on one line.
     OneLine,
-    /// All of it.
+    /// The whole call.
     Whole,
 }
 

@@ -1,4 +1,4 @@
-//! Errors by audience: what happened, what to do about it, and the exit code.
+//! Errors for users: what happened, what to do about it, and the exit code.
 
 use crate::output;
 use crate::text::{safe_line, shell_word};
@@ -7,33 +7,34 @@ use std::path::Path;
 use treering::{EntryId, Error, Session};
 use treering_index::housekeeping::{Reason, Refusal};
 
-/// The exit code for a command line that makes no sense.
+/// The exit code for an invalid command line.
 pub(crate) const USAGE: u8 = 2;
-/// The exit code for everything else that did not work or was not found.
+/// The exit code for all other failures.
 pub(crate) const FAILED: u8 = 1;
 
-/// The longest id that is compared with others, and the number of near ones that are named.
+/// The maximum length of an id that is compared with others, and the maximum number of similar ids
+/// that are named.
 const MAX_COMPARED: usize = 64;
 const MAX_NEAR: usize = 3;
 
-/// The reason why a command did not do what it was asked to.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The library's error.
+    /// An error of the library.
     Library(Error),
-    /// The same, about a line of the input.
+    /// An error of the library about a line of the input.
     Input { line: u64, error: Error },
-    /// The program's own: what happened, and what to do about it.
+    /// An error of this program: what happened, and what to do about it.
     Message { what: String, hint: Option<String> },
-    /// The same, about a command line that makes no sense.
+    /// An invalid command line: what is wrong, and what to do about it.
     Usage { what: String, hint: String },
     /// The output is closed.
     Stdout(io::Error),
-    /// The same, of a command that may have changed files before it.
+    /// The output is closed, and the command may have changed files before.
     Report(io::Error),
-    /// Everything has been said on stdout.
+    /// The failure was already reported on stdout.
     Said,
-    /// A signal ended the terminal interface; its number, where there are numbers.
+    /// A signal ended the terminal interface. The value is its number, if the system has numbers.
     Signal(Option<i32>),
 }
 
@@ -46,7 +47,7 @@ impl Failure {
         Failure::Message { what: what.into(), hint: Some(hint.into()) }
     }
 
-    /// Returns the exit code that tells of it.
+    /// Returns the exit code of the failure.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Usage { .. } => USAGE,
@@ -57,7 +58,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure, known to be about a line of the input.
+    /// Returns the failure with the number of the input line that it is about.
     pub(crate) fn on(self, line: u64) -> Self {
         match self {
             Failure::Library(error) => Failure::Input { line, error },
@@ -81,14 +82,14 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// Only for writes to stdout; other I/O errors must say what they are about.
+/// Converts errors of writes to stdout; other I/O errors must name what they are about.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Failure::Stdout(error)
     }
 }
 
-/// Says on stderr what happened and what to do. `file` is the session the command was about.
+/// Writes to stderr what happened and what to do. `file` is the session of the command.
 pub(crate) fn report(failure: &Failure, file: Option<&Path>) {
     let (what, hint) = match failure {
         Failure::Said => return,
@@ -115,7 +116,7 @@ pub(crate) fn report(failure: &Failure, file: Option<&Path>) {
     }
 }
 
-/// Returns ids of the session that the user may have meant: one typing error away.
+/// Returns ids of the session that the user may have meant: they differ by one typing error.
 fn near(id: &str, file: &Path) -> Vec<String> {
     let wanted: Vec<char> = id.chars().take(MAX_COMPARED + 1).collect();
     if !(4..=MAX_COMPARED).contains(&wanted.len()) {
@@ -130,7 +131,7 @@ fn near(id: &str, file: &Path) -> Vec<String> {
     tree.ids().filter(is_near).take(MAX_NEAR).map(|id| id.to_string()).collect()
 }
 
-/// Returns whether two neighbors changed places.
+/// Returns whether two adjacent characters are swapped.
 fn is_swapped(a: &[char], b: &[char]) -> bool {
     let differing: Vec<usize> = (0..a.len()).filter(|&at| a.get(at) != b.get(at)).take(3).collect();
     match differing.as_slice() {
@@ -196,7 +197,7 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
         Error::Io { path, source, .. } if source.kind() == io::ErrorKind::FileTooLarge => {
             too_large_hint(path)
         }
-        // What is missing is named by the store itself.
+        // The store itself names what is missing.
         Error::Storage(source) if source.kind() == io::ErrorKind::NotFound => return None,
         Error::Io { source, .. } | Error::Storage(source) => return io_hint(source),
         _ => return None,

@@ -1,12 +1,12 @@
-//! Session files that a command is about to replace.
+//! Checks session files that a command is about to replace.
 
 use crate::clock;
 use crate::error::Failure;
 use std::path::Path;
 use treering_index::housekeeping::{Reason, check_idle as check};
 
-/// Refuses a file that was written to a moment ago. An agent that takes no lock may have it open, and what
-/// it writes later would go to the old file.
+/// Refuses a file that was modified a moment ago. An agent that takes no lock may have it open, and
+/// later writes would go to the old file.
 pub(crate) fn check_idle(file: &Path) -> Result<(), Failure> {
     match check(file, clock::now()) {
         Err(refusal) if matches!(refusal.reason, Reason::Recent) => {

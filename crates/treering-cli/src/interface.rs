@@ -1,4 +1,4 @@
-//! The terminal interface: what the configuration says about it, and where its sessions come from.
+//! Starts the terminal interface with its configuration and its sessions.
 
 use crate::commands::demo;
 use crate::config::{Config, DoubleEscapeChoice, KeyNames, ThemeChoice};
@@ -27,7 +27,7 @@ use treering_tui::runtime::{
 use treering_tui::theme::Theme;
 use treering_tui::time_zone::DisplayZone;
 
-/// The message for users without a model.
+/// The message if no model is configured.
 const NO_MODEL: &str = "\
 No model is configured: WHY.
 
@@ -51,16 +51,16 @@ labels, exports.
 /// The first screen.
 #[derive(Debug)]
 pub(crate) enum Show {
-    /// All sessions.
+    /// The list of all sessions.
     Picker,
-    /// The tree of one.
+    /// The tree of a session.
     Tree(Session),
-    /// The conversation of one.
+    /// The chat of a session.
     Chat(Session),
 }
 
-/// Returns whether the full-screen interface can be shown: both ends are a terminal, and it is one
-/// that can place its cursor.
+/// Returns whether the full-screen interface can be shown: input and output are a terminal that can
+/// position its cursor.
 pub(crate) fn has_terminal() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal() && !is_dumb(terminal_type().as_deref())
 }
@@ -69,8 +69,8 @@ fn terminal_type() -> Option<String> {
     std::env::var("TERM").ok()
 }
 
-/// Returns whether a terminal of this type cannot place its cursor. Elsewhere than on Unix terminals
-/// have no type.
+/// Returns whether a terminal of this type cannot position its cursor. Only Unix terminals have a
+/// type.
 fn is_dumb(terminal: Option<&str>) -> bool {
     match terminal {
         Some(name) => matches!(name, "dumb" | "unknown" | ""),
@@ -172,7 +172,7 @@ fn setup(
     Ok(AppSetup { picker, tree, chat, drafts: drafts.transpose()? })
 }
 
-/// A screen's keys, with what is configured in place of the usual ones.
+/// Returns the key bindings of a screen, with the configured ones applied.
 fn bindings<A: Action>(
     screen: &str,
     configured: &BTreeMap<String, KeyNames>,
@@ -198,7 +198,8 @@ fn theme(choice: ThemeChoice, out: &Output) -> Theme {
     }
 }
 
-/// Some terminals say which of the sixteen colors the ground has: the last number.
+/// Returns whether the background is light. Some terminals report it as the last number, one of
+/// sixteen colors.
 fn is_light(colors: Option<&str>) -> bool {
     let ground = colors.and_then(|colors| colors.rsplit(';').next()?.parse::<u8>().ok());
     matches!(ground, Some(7 | 9..=15))
@@ -210,10 +211,10 @@ pub(crate) fn current_dir() -> Result<PathBuf, Failure> {
     })
 }
 
-/// A file of this size takes a moment to read, in bytes.
+/// The size in bytes from which reading a file takes a noticeable time.
 const LARGE: u64 = 32 << 20;
 
-/// Opens a session for the interface. While a large file is read the terminal says so.
+/// Opens a session for the interface, and shows a message while a large file is read.
 pub(crate) fn open(session: &SessionArg) -> Result<Session, Failure> {
     let size = session.metadata().map_or(0, |about| about.len());
     if size < LARGE || !has_terminal() || !io::stderr().is_terminal() {
@@ -227,7 +228,7 @@ pub(crate) fn open(session: &SessionArg) -> Result<Session, Failure> {
     Ok(opened?)
 }
 
-/// A new session for the current directory, among treering's own.
+/// Creates a session for the current directory, among treering's own.
 pub(crate) fn begin() -> Result<Session, Failure> {
     let places = sessions::places();
     let own = places.own().ok_or_else(|| {
@@ -237,7 +238,7 @@ pub(crate) fn begin() -> Result<Session, Failure> {
     Ok(Catalog::new(own).create(current_dir()?, CreateOptions::new())?)
 }
 
-/// A failure on one line.
+/// Returns a failure on one line.
 fn said(failure: Failure) -> String {
     match failure {
         Failure::Library(error) | Failure::Input { error, .. } => error.to_string(),

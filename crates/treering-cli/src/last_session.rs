@@ -8,13 +8,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use treering::internal::fs::NewFile;
 
-/// The number of directories that are remembered.
+/// The maximum number of directories that are kept.
 const MANY: usize = 500;
 
-/// The size above which the file is ignored; 500 lines of the longest paths are below it.
+/// The size above which the file is ignored; 500 lines with the longest paths are smaller.
 const MAX_SIZE: u64 = 8 * 1024 * 1024;
 
-/// Returns the last session of a directory, if it is still there.
+/// Returns the last session of a directory, if it still exists.
 pub(crate) fn of(dir: &Path) -> Option<PathBuf> {
     let text = read(&file()?)?;
     let dir = line_part(dir)?;
@@ -24,7 +24,7 @@ pub(crate) fn of(dir: &Path) -> Option<PathBuf> {
         .filter(|session| session.is_file() || treering::dialect::is_stored(session))
 }
 
-/// This is the last session of a directory now.
+/// Records the last session of a directory.
 pub(crate) fn remember(dir: &Path, session: &Path) {
     let absolute = std::path::absolute(session).unwrap_or_else(|_| session.to_owned());
     let (Some(file), Some(dir), Some(session)) = (file(), line_part(dir), line_part(&absolute))
@@ -32,7 +32,7 @@ pub(crate) fn remember(dir: &Path, session: &Path) {
         return;
     };
     let old = read(&file).unwrap_or_default();
-    // It is only a memory: see above.
+    // Losing the file costs nothing else.
     let _ = write(&file, &with(&old, dir, session));
 }
 
@@ -40,7 +40,7 @@ fn read(file: &Path) -> Option<String> {
     treering::internal::fs::read_text(file, MAX_SIZE).ok()
 }
 
-/// Returns the lines with a new last one.
+/// Returns the lines with a new last line.
 fn with(old: &str, dir: &str, session: &str) -> String {
     let is_other = |line: &&str| line.split_once('\t').is_some_and(|(known, _)| known != dir);
     let others: Vec<&str> = old.lines().filter(is_other).collect();
@@ -50,7 +50,8 @@ fn with(old: &str, dir: &str, session: &str) -> String {
     text
 }
 
-/// Appears whole or not at all: other processes read it at any time.
+/// Writes the file so that it appears complete or not at all, because other processes may read it
+/// at any time.
 fn write(file: &Path, text: &str) -> std::io::Result<()> {
     let mut new = NewFile::beside(file)?;
     new.write_all(text.as_bytes())?;
@@ -61,14 +62,14 @@ fn file() -> Option<PathBuf> {
     Some(state_dir()?.join("last"))
 }
 
-/// Returns the directory for what is remembered between two runs.
+/// Returns the directory for state that is kept between two runs.
 pub(crate) fn state_dir() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")))?;
     Some(state.join("treering"))
 }
 
-/// Returns a path as part of a line; `None` for the odd one that cannot be.
+/// Returns a path as part of a line; `None` for a path that cannot be part of one.
 fn line_part(path: &Path) -> Option<&str> {
     path.to_str().filter(|text| !text.contains(['\t', '\n', '\r']))
 }

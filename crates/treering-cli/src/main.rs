@@ -1,7 +1,7 @@
-//! `treering` on the command line. Glue: arguments in, the library's answers out.
+//! The command `treering`, which passes arguments to the library and prints the results.
 //!
-//! Here: arguments, dispatch, exit code. A command is a file in `commands/`; what people read goes
-//! through `output` and `text`, what went wrong through `error`.
+//! This file has the arguments, the dispatch and the exit code. A command is a file in `commands/`;
+//! output is written through `output` and `text`, errors through `error`.
 
 mod agent;
 mod amounts;
@@ -71,7 +71,7 @@ struct Cli {
     store: Option<String>,
 }
 
-/// The command line as data: for help, completions and manual pages.
+/// Returns the definition of the command line, for help, completions and manual pages.
 fn command() -> clap::Command {
     <Cli as clap::CommandFactory>::command()
 }
@@ -119,7 +119,7 @@ fn main() -> ExitCode {
     }
     let done = located.and_then(|()| command.run(&store, &mut out)).and_then(|()| out.finish());
     if done.is_err() {
-        // Output from before the failure comes first.
+        // Output that was written before the failure comes first.
         let _ = out.finish();
     }
     progress::stop();
@@ -132,8 +132,8 @@ fn main() -> ExitCode {
     exit(done, command.file())
 }
 
-/// Prints what is wrong with the command line, or help or the version. What the user typed is quoted
-/// in it, and may hold anything. If it cannot be printed there is nowhere to report that.
+/// Prints an error of the command line, help, or the version. It quotes what the user typed, which
+/// may contain anything. If it cannot be printed, this cannot be reported either.
 fn print_usage(error: &clap::Error) {
     let text = error.render().to_string();
     let shown = text::safe_lines(&text);
@@ -143,7 +143,7 @@ fn print_usage(error: &clap::Error) {
     };
 }
 
-/// Reports what went wrong, if anything did.
+/// Reports a failure, if there was one, and returns the exit code.
 fn exit(done: Result<(), Failure>, file: Option<&Path>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! The models that the configuration, the environment and the command line give.
+//! The models that the configuration, the environment and the command line choose.
 
 use crate::config::Config;
 use crate::sessions;
@@ -9,7 +9,7 @@ use treering_agent::{
     AgentSession, ChatModel, ConfigError, Provider, Summarizer, SummarizerConfig,
 };
 
-/// Whom one can talk to.
+/// The configured models.
 #[derive(Debug, Clone)]
 pub(crate) struct Models {
     file: SummarizerConfig,
@@ -18,7 +18,7 @@ pub(crate) struct Models {
 }
 
 impl Models {
-    /// Creates the configuration, and the options that override it.
+    /// Creates the models from the configuration and the options that override it.
     pub(crate) fn new(config: &Config, provider: Option<Provider>, model: Option<String>) -> Self {
         Models { file: config.summarizer.clone(), provider, model }
     }
@@ -29,12 +29,12 @@ impl Models {
         Ok(config)
     }
 
-    /// Returns the model to talk to.
+    /// Returns the model for a conversation.
     pub(crate) fn chosen(&self) -> Result<Arc<dyn ChatModel>, ConfigError> {
         self.config()?.build_chat()
     }
 
-    /// Returns the summarizer that is configured, or else the model to talk to.
+    /// Returns the configured summarizer, or else the model for a conversation.
     fn summarizer(&self) -> Result<Arc<dyn Summarizer>, ConfigError> {
         let configured = self.file.clone().with_environment(self.provider)?;
         match configured.provider {
@@ -43,7 +43,7 @@ impl Models {
         }
     }
 
-    /// Selects a model by its name, after that of its provider if it is another one.
+    /// Returns the model with a name, which may have the name of another provider before it.
     pub(crate) fn named(&self, name: &str) -> Result<Arc<dyn ChatModel>, ConfigError> {
         let parts = name.split_once('/');
         let provider = parts.and_then(|(provider, _)| Provider::parse(provider));
@@ -52,14 +52,14 @@ impl Models {
         Models { file: self.file.clone(), provider, model: Some(model.to_owned()) }.chosen()
     }
 
-    /// Returns a session ready for whatever summarizes, if anything does.
+    /// Returns a session with a summarizer, if there is one.
     pub(crate) fn agent(&self, session: Session, config: &Config) -> AgentSession {
         let mut settings = config.compaction.settings();
         settings.sessions_root = sessions::places().own().map(Path::to_owned);
         let agent = AgentSession::new(session).with_settings(settings);
         match self.summarizer() {
             Ok(summarizer) => agent.with_summarizer(summarizer),
-            // The error appears when a summary is asked for.
+            // The error is reported when a summary is requested.
             Err(_) => agent,
         }
     }

@@ -12,10 +12,10 @@ use std::path::Path;
 /// The line width without a terminal.
 const USUAL_WIDTH: usize = 100;
 
-/// Narrower than this nothing can be read, and lines are broken by the terminal.
+/// The width below which lines are not cut, but wrapped by the terminal.
 const NARROWEST: usize = 40;
 
-/// The meaning of a piece of text; its look is decided here and nowhere else.
+/// The meaning of a piece of text; only this module decides its appearance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     Id,
@@ -56,9 +56,9 @@ pub(crate) struct Output {
     pager: Option<BufWriter<Pager>>,
     terminal: bool,
     colors: bool,
-    /// `None` where no line is too wide: in a pipe, or in a file.
+    /// The width of a line; `None` in a pipe or a file, where no line is too wide.
     width: Option<usize>,
-    /// Byte sequences that were not UTF-8 and were replaced in JSON.
+    /// The number of byte sequences that were not UTF-8 and were replaced in JSON.
     replaced: u64,
 }
 
@@ -111,18 +111,18 @@ impl Output {
         self.width.unwrap_or(USUAL_WIDTH)
     }
 
-    /// Returns how many columns a line of a table may have. In a pipe nothing is cut off, unless
-    /// `COLUMNS` says how wide a line may be.
+    /// Returns the maximum number of columns of a table. In a pipe nothing is cut, unless `COLUMNS`
+    /// is set.
     pub(crate) fn table_width(&self) -> usize {
         self.width.unwrap_or(usize::MAX)
     }
 
-    /// Returns whether colors say something, so that words need not.
+    /// Returns whether colors are used, so that words need not repeat their meaning.
     pub(crate) fn has_colors(&self) -> bool {
         self.colors
     }
 
-    /// Returns the text in its style. It must be safe already.
+    /// Returns the text in its style. The text must be safe to show.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         match self.colors && !text.trim().is_empty() {
             true => format!("\x1b[{}m{text}\x1b[0m", style.sgr()),
@@ -130,8 +130,8 @@ impl Output {
         }
     }
 
-    /// Writes JSON of a session. Whatever is not UTF-8 in it becomes `\ufffd`, as programs expect JSON
-    /// that they can read, and [`finish`](Self::finish) warns of it.
+    /// Writes JSON of a session. Bytes that are not UTF-8 become `\ufffd`, because programs expect
+    /// valid JSON, and [`finish`](Self::finish) warns about it.
     pub(crate) fn write_json(&mut self, json: &[u8]) -> io::Result<()> {
         for chunk in json.utf8_chunks() {
             self.write_all(chunk.valid().as_bytes())?;
@@ -143,7 +143,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes a path as a JSON string, in the same way.
+    /// Writes a path as a JSON string, with the same replacements.
     pub(crate) fn json_path(&mut self, path: &Path) -> io::Result<()> {
         let bytes = path.as_os_str().as_encoded_bytes();
         self.replaced +=
@@ -159,7 +159,7 @@ impl Output {
         }
     }
 
-    /// Writes a path on a line of its own: its bytes as they are for a program, a safe word of a shell
+    /// Writes a path on a line of its own: unchanged for a program, as a quoted word of a shell
     /// command at a terminal.
     pub(crate) fn path_line(&mut self, path: &Path) -> io::Result<()> {
         match self.terminal {
@@ -169,8 +169,8 @@ impl Output {
         self.write_all(b"\n")
     }
 
-    /// Hands everything over, and waits for a pager to end. To be called before a complaint that should
-    /// come after it.
+    /// Flushes the output, and waits for a pager to end. Must be called before a message that
+    /// should come after the output.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         if let Some(mut pager) = self.pager.take() {
             let flushed = pager.flush();
@@ -208,15 +208,15 @@ impl Write for Output {
     }
 }
 
-/// Returns the width that `COLUMNS` asks for. Shells set it for themselves only, so that a program that
-/// sees it was meant.
+/// Returns the width in `COLUMNS`. Shells set it only for themselves, so a program that sees it was
+/// given it on purpose.
 fn wanted_width() -> Option<usize> {
     let columns = std::env::var("COLUMNS").ok()?;
     columns.parse().ok().filter(|columns| *columns > 0).map(|columns: usize| columns.max(NARROWEST))
 }
 
-/// Returns whether to use colors, by the conventions for programs: `NO_COLOR` comes before
-/// `CLICOLOR_FORCE`, and both before everything else.
+/// Returns whether to use colors, by the usual conventions: `NO_COLOR` takes precedence over
+/// `CLICOLOR_FORCE`, and both over everything else.
 fn colors_wanted(terminal: bool) -> bool {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     if set("NO_COLOR").is_some() {
@@ -229,7 +229,7 @@ fn colors_wanted(terminal: bool) -> bool {
     terminal && !dumb && Config::current().ui.color == Color::Auto
 }
 
-/// Says something on stderr: `error: …`, `hint: …`, `warning: …`. The text must be safe.
+/// Writes a message to stderr: `error: …`, `hint: …`, `warning: …`. The text must be safe to show.
 pub(crate) fn complain(kind: &str, text: &str) {
     let colored = colors_wanted(io::stderr().is_terminal());
     let mut line = String::new();
@@ -243,7 +243,7 @@ pub(crate) fn complain(kind: &str, text: &str) {
     } else {
         let _ = write!(line, "{kind}: {text}");
     }
-    // A closed standard error is no failure.
+    // A closed standard error is not a failure.
     let _ = progress::while_clear(|| writeln!(io::stderr().lock(), "{line}"));
 }
 

@@ -1,8 +1,8 @@
 //! A pager for output that is longer than the terminal.
 //!
-//! Only at a terminal. `TREERING_PAGER` names it, or the configuration, or `PAGER`; else it is `less`,
-//! which ends by itself if everything fits. An empty name, or `cat`, means none. While it runs, Ctrl-C is
-//! the pager's business.
+//! It is used only at a terminal. `TREERING_PAGER` names it, or the configuration, or `PAGER`;
+//! otherwise it is `less`, which ends by itself if everything fits. An empty name, or `cat`, means
+//! none. While the pager runs, it handles Ctrl-C.
 
 use crate::config::Config;
 use std::io::{self, Write};
@@ -18,16 +18,16 @@ pub(crate) struct Pager {
 }
 
 impl Pager {
-    /// Starts it; `None` if there is none, or none is wanted.
+    /// Starts the pager; `None` if there is none, or none is wanted.
     pub(crate) fn start() -> Option<Self> {
         let line = choose(|name| std::env::var(name).ok(), Config::current().ui.pager.as_deref());
         let mut words = line.split_whitespace();
         let program = words.next().filter(|_| line.trim() != "cat")?;
         let mut command = Command::new(program);
-        // less shows bytes of UTF-8 as such only if it is told the charset.
+        // `less` shows UTF-8 only if the charset is set.
         command.args(words).stdin(Stdio::piped()).env("LESSCHARSET", "utf-8");
         // The defaults for `less`: colors, and no waiting if everything fits. The user's own
-        // settings win.
+        // settings take precedence.
         if std::env::var_os("LESS").is_none() {
             command.env("LESS", "FRX");
         }
@@ -40,7 +40,7 @@ impl Pager {
     /// Waits until the pager ends.
     pub(crate) fn close(&mut self) {
         drop(self.input.take());
-        // The exit code of a pager says nothing about the command.
+        // The exit code of a pager does not matter for the command.
         let _ = self.child.wait();
     }
 }
@@ -65,8 +65,8 @@ fn choose(variable: impl Fn(&str) -> Option<String>, configured: Option<&str>) -
         .unwrap_or_else(|| USUAL.to_owned())
 }
 
-/// Ctrl-C goes to the pager, too, and a program that dies of it would leave the pager alone with the
-/// terminal. Installing a handler prevents that.
+/// Installs a handler for Ctrl-C, which the pager receives as well: if this program ended, the
+/// pager would be left alone with the terminal.
 fn leave_interrupts_alone() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     if let Ok(runtime) = runtime {

@@ -1,8 +1,8 @@
 //! The poll loop of commands that follow files: a pause between two polls, until the user ends it.
 //!
-//! It ends by Ctrl-C, a closed pipe, or a time without changes that was given beforehand. All
-//! three are ways to end well. Looking again is simpler than being notified, and works on file systems
-//! without notifications; a pause is never so short that polling takes most of the time.
+//! It ends with Ctrl-C, a closed pipe, or after a given time without changes. All three count as
+//! success. Polling is simpler than notifications, and works on file systems without them; the
+//! pause is long enough that polling never takes most of the time.
 
 use crate::error::Failure;
 use std::future::Future;
@@ -10,10 +10,10 @@ use std::io;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-/// The pause between two looks, unless looking takes long.
+/// The pause between two polls, unless a poll takes long.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The least pause after a poll, as a multiple of the poll's own time.
+/// The minimum pause after a poll, as a multiple of the duration of the poll.
 const REST: u32 = 9;
 
 /// When following ends by itself.
@@ -29,19 +29,19 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
 }
 
-/// The rhythm of looking.
+/// A loop that polls at intervals.
 pub(crate) struct PollLoop {
     runtime: tokio::runtime::Runtime,
     interrupt: Pin<Box<dyn Future<Output = io::Result<()>>>>,
     idle: Option<Duration>,
-    /// When something happened last.
+    /// The time of the last change.
     last: Instant,
-    /// When the look under way began.
+    /// The time at which the current poll began.
     began: Instant,
 }
 
 impl PollLoop {
-    /// From now on Ctrl-C no longer ends the program: it ends the waiting.
+    /// Creates the loop. From now on Ctrl-C ends the loop instead of the program.
     pub(crate) fn new(idle: &IdleTimeout) -> Result<Self, Failure> {
         let cannot =
             |error: io::Error| Failure::message(format!("cannot start the runtime: {error}"));
@@ -53,12 +53,12 @@ impl PollLoop {
             last: Instant::now(),
             began: Instant::now(),
         };
-        // Being asked once is what makes it listen.
+        // The handler is installed by the first pause.
         poll.pause(Duration::ZERO);
         Ok(poll)
     }
 
-    /// Something happened.
+    /// Records a change.
     pub(crate) fn mark_change(&mut self) {
         self.last = Instant::now();
     }
@@ -78,7 +78,7 @@ impl PollLoop {
         goes_on
     }
 
-    /// False: interrupted.
+    /// Waits. Returns false if the wait was interrupted.
     fn pause(&mut self, pause: Duration) -> bool {
         let interrupt = &mut self.interrupt;
         self.runtime.block_on(async {
@@ -91,8 +91,8 @@ impl PollLoop {
     }
 }
 
-/// Returns whether the reader of our output is gone: there may be nothing to write for long, and
-/// then no failed write would tell.
+/// Returns whether the reader of the output is gone. If there is nothing to write for a long time,
+/// no failed write would show it.
 #[cfg(unix)]
 fn nobody_listens() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};

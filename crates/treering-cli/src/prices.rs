@@ -1,4 +1,5 @@
-//! The prices that costs are computed with: those that ship with treering, and those of the configuration.
+//! The prices with which costs are computed: those that ship with treering, and those of the
+//! configuration.
 
 use crate::config::Config;
 use crate::error::Failure;

@@ -1,8 +1,8 @@
-//! Shows on standard error how far a command is, once it has taken a second.
+//! Shows the progress of a command on standard error, once it has taken a second.
 //!
-//! There is one line, at a terminal only, and not if a program reads the output (`--json`). Commands say what they are
-//! at ([`Meter`], [`doing`]); a thread draws the line, so that it moves also while one large file is read. Whatever is printed
-//! removes the line first ([`while_clear`]).
+//! There is one line, at a terminal only, and not if a program reads the output (`--json`).
+//! Commands report their progress ([`Meter`], [`doing`]); a thread draws the line, so that it moves
+//! even while one large file is read. All output removes the line first ([`while_clear`]).
 
 use crate::text::{columns, excerpt, size};
 use std::io::{self, IsTerminal, Write};
@@ -13,13 +13,13 @@ use treering::catalog::Progress;
 /// The time after which the line appears.
 const FIRST: Duration = Duration::from_secs(1);
 
-/// The interval at which it is drawn again.
+/// The interval at which the line is drawn again.
 const INTERVAL: Duration = Duration::from_millis(200);
 
-/// The longest text of the line, in columns: it must not be broken.
+/// The maximum length of the line, in columns: it must not be wrapped.
 const LONGEST: usize = 60;
 
-/// The work that a command is at.
+/// The work that a command is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Work {
     Unknown,
@@ -43,13 +43,13 @@ impl Work {
     }
 }
 
-/// The line: what it says, and how much of it is on the screen. It knows no clock and no terminal.
+/// The line of progress, and its part on the screen. It uses no clock and no terminal.
 #[derive(Debug)]
 struct Line {
     work: Work,
-    /// The line that is drawn; empty if there is none.
+    /// The line on the screen; empty if there is none.
     drawn: String,
-    /// Whether it may be drawn at all.
+    /// Whether the line may be drawn.
     is_on: bool,
 }
 
@@ -58,7 +58,7 @@ impl Line {
         Line { work: Work::Unknown, drawn: String::new(), is_on: false }
     }
 
-    /// Returns what has to be written after the command has run for `time`.
+    /// Returns the text to write after the command has run for `time`.
     fn draw(&mut self, time: Duration) -> String {
         if !self.is_on || time < FIRST {
             return String::new();
@@ -73,7 +73,7 @@ impl Line {
         text
     }
 
-    /// Returns what removes it.
+    /// Returns the text that removes the line.
     fn erase(&mut self) -> String {
         match std::mem::take(&mut self.drawn) {
             drawn if drawn.is_empty() => drawn,
@@ -92,7 +92,7 @@ fn lock() -> MutexGuard<'static, Line> {
 fn write(text: &str) {
     if !text.is_empty() {
         let mut stderr = io::stderr().lock();
-        // A closed standard error is no failure.
+        // A closed standard error is not a failure.
         let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
     }
 }
@@ -118,7 +118,7 @@ pub(crate) fn start() {
     });
 }
 
-/// Removes the line for good: before a question, a pager or another program.
+/// Removes the line permanently: before a question, a pager or another program.
 pub(crate) fn stop() {
     let mut line = lock();
     line.is_on = false;
@@ -137,12 +137,12 @@ fn set(work: Work) {
     lock().work = work;
 }
 
-/// Says what the command is at. The text must be safe.
+/// Sets the description of the current work. The text must be safe to show.
 pub(crate) fn doing(text: &str) {
     set(Work::Text(excerpt(text, LONGEST)));
 }
 
-/// Says how far a command is, until it is dropped.
+/// Shows the progress of a command, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Meter(());
 
@@ -155,12 +155,12 @@ impl Meter {
         set(Work::Files(progress));
     }
 
-    /// The same for bytes of one file.
+    /// Shows progress in bytes of one file.
     pub(crate) fn show_bytes(&self, done: u64, total: u64) {
         set(Work::Bytes(done, total));
     }
 
-    /// The same for sessions, with the bytes that were sent and received.
+    /// Shows progress in sessions, with the bytes that were sent and received.
     pub(crate) fn show_sessions(&self, done: usize, total: usize, bytes: u64) {
         set(Work::Sessions(Progress::new(done, total), bytes));
     }

@@ -1,4 +1,4 @@
-//! The project that sessions are asked for.
+//! The project whose sessions a command selects.
 
 use crate::commands::absolute;
 use crate::error::Failure;
@@ -6,18 +6,18 @@ use std::path::Path;
 use treering::store::ListQuery;
 use treering_index::Project;
 
-/// The project whose sessions are asked for.
+/// The project whose sessions a command selects.
 #[derive(Debug)]
 pub(crate) enum ProjectFilter {
     Project(Project),
-    /// Of projects that are called so.
+    /// All projects whose directory has this name.
     Called(String),
 }
 
 impl ProjectFilter {
     /// Returns the project that a user typed: a directory, or its last name.
     pub(crate) fn named(dir: &Path) -> Result<Self, Failure> {
-        // One that is gone may still have sessions.
+        // A directory that no longer exists may still have sessions.
         let is_name = dir.components().count() == 1 && !dir.is_dir();
         if is_name && let Some(name) = dir.to_str() {
             return Ok(ProjectFilter::Called(name.to_lowercase()));
@@ -37,7 +37,7 @@ impl ProjectFilter {
         }
     }
 
-    /// Returns the question for a store that leaves out most sessions of other projects.
+    /// Returns the query for a store that excludes most sessions of other projects.
     pub(crate) fn query(&self) -> ListQuery {
         match self.root().and_then(Path::to_str) {
             Some(root) => ListQuery::new().project(root),

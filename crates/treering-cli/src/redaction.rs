@@ -1,4 +1,4 @@
-//! `--redact` and its relatives: options that several commands have, and what they say about it.
+//! `--redact` and the related options of several commands, and the report about it.
 
 use crate::error::Failure;
 use crate::output;
@@ -24,7 +24,7 @@ pub(crate) struct Redaction {
 }
 
 impl Redaction {
-    /// Returns the redactor, if redaction was asked for.
+    /// Returns the redactor, if redaction was requested.
     pub(crate) fn redactor(&self) -> Result<Option<Redactor>, Failure> {
         let is_wanted = self.redact
             || self.redact_emails
@@ -48,7 +48,7 @@ pub(crate) fn redactor(emails: bool, home: bool, patterns: &[String]) -> Result<
     Redactor::new(&options).map_err(|error| Failure::with_hint(error.to_string(), hint))
 }
 
-/// Says on stderr what was replaced, in a line.
+/// Reports the replacements on stderr, in one line.
 pub(crate) fn tell(report: &Report) {
     let sums = report.sums();
     let kinds: Vec<String> =

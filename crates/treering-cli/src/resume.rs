@@ -1,5 +1,5 @@
-//! Starts an agent with a session: the command of each agent, and a copy where the agent cannot go on with the
-//! session itself.
+//! Starts an agent with a session: by the command of the agent, and with a copy if the agent cannot
+//! resume the session itself.
 
 use crate::config::Config;
 use crate::error::Failure;
@@ -16,21 +16,21 @@ use treering::session::Creation;
 use treering::store::{MemoryStore, Store};
 use treering::{Catalog, Dialect, EntryId, ForkOptions, Position, Session};
 
-/// The program that goes on with treering's own sessions.
+/// The program that resumes treering's own sessions.
 const TREERING: &str = "treering";
 
-/// A command that goes on with a session, and the directory that it is run in.
+/// A command that resumes a session, and its working directory.
 #[derive(Debug)]
 pub(crate) struct Resume {
     words: Vec<OsString>,
     dir: PathBuf,
-    /// The agent that is started; `None` for treering itself.
+    /// The agent to start; `None` for treering itself.
     agent: Option<Dialect>,
 }
 
 impl Resume {
-    /// Prepares to go on with a session at `at`, or at its leaf, in `agent`, or in the agent that wrote it. A
-    /// copy is made unless the agent can go on with the session itself.
+    /// Prepares to resume a session at `at`, or at its leaf, in `agent`, or in the agent that wrote
+    /// it. A copy is made unless the agent can resume the session itself.
     pub(crate) fn prepare(
         session: &Session,
         at: Option<EntryId>,
@@ -46,10 +46,10 @@ impl Resume {
         let is_own = agent.is_none() && session.dialect() == Dialect::default() && is_own(&file);
         let agent = agent.unwrap_or(session.dialect());
         let is_same = agent == session.dialect();
-        // An agent whose sessions are not written goes on with its own sessions, but not with copies.
+        // An agent whose sessions treering cannot write resumes its own sessions, but no copies.
         let runs_here = is_own || (is_same && at.is_some() && !agent.is_conversion_target());
         let target = if runs_here { None } else { Some(agent) };
-        // Before a copy is made: without a command there is no use for it.
+        // The command is checked before a copy is made, which is useless without it.
         let words = match target {
             Some(agent) => words(agent, config)?,
             None => [TREERING, "chat", "{path}"].map(str::to_owned).to_vec(),
@@ -58,7 +58,7 @@ impl Resume {
             true => readable(file, agent)?,
             false => copy(session, at.clone(), (!runs_here).then_some(agent), is_same)?,
         };
-        // The command is run in another directory than this one.
+        // The command is run in another directory.
         let file = std::path::absolute(&file).unwrap_or(file);
         let id = match at.is_none() && is_same {
             true => session.id().to_string(),
@@ -72,15 +72,15 @@ impl Resume {
         Ok(Resume { words, dir, agent: target })
     }
 
-    /// Returns the command as it is typed into a shell.
+    /// Returns the command in the syntax of a shell.
     pub(crate) fn shell_line(&self) -> String {
         let words: Vec<String> =
             self.words.iter().map(|word| shell_word(Path::new(word)).to_string()).collect();
         safe_line(&format!("cd {} && {}", shell_word(&self.dir), words.join(" ")))
     }
 
-    /// Runs the command in place of this program. It returns only if that fails, and where one program
-    /// cannot take the place of another, when the command has ended.
+    /// Replaces this program by the command. Returns only if that fails, or, on systems where a
+    /// program cannot be replaced, when the command has ended.
     pub(crate) fn start(self) -> Result<(), Failure> {
         if !self.dir.is_dir() {
             let what = format!("{}: the project's directory does not exist", self.dir.display());
@@ -109,14 +109,14 @@ impl Resume {
     }
 }
 
-/// Replaces this process. Returns why that failed.
+/// Replaces this process. Returns the error if that failed.
 #[cfg(unix)]
 fn run(command: &mut Command) -> Result<std::io::Error, Failure> {
     use std::os::unix::process::CommandExt;
     Ok(command.exec())
 }
 
-/// Runs the command and ends with its exit code. Returns why it could not be run.
+/// Runs the command and ends with its exit code. Returns the error if it could not be run.
 #[cfg(not(unix))]
 fn run(command: &mut Command) -> Result<std::io::Error, Failure> {
     match command.status() {
@@ -139,7 +139,7 @@ fn words(agent: Dialect, config: &Config) -> Result<Vec<String>, Failure> {
     Ok(known.iter().map(|word| (*word).to_owned()).collect())
 }
 
-/// Returns a word with what its placeholders stand for.
+/// Returns a word with its placeholders replaced.
 fn filled(word: &str, file: &Path, id: &str) -> OsString {
     match word {
         "{path}" => file.into(),
@@ -152,7 +152,7 @@ fn filled(word: &str, file: &Path, id: &str) -> OsString {
     }
 }
 
-/// Returns whether a session is one of treering's own.
+/// Returns whether a session is in treering's own directory.
 fn is_own(file: &Path) -> bool {
     let places = sessions::places();
     let real = |path: &Path| path.canonicalize().ok();
@@ -172,8 +172,8 @@ fn readable(file: PathBuf, agent: Dialect) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Makes a copy of a session, or of the path to an entry, that an agent finds; without an agent among
-/// treering's own. Returns its file.
+/// Creates a copy of a session, or of the path to an entry, at a path where an agent finds it;
+/// without an agent, among treering's own. Returns its file.
 fn copy(
     session: &Session,
     at: Option<EntryId>,
@@ -207,7 +207,7 @@ fn copy(
         let what = format!("treering does not know where {agent} finds its sessions");
         Failure::with_hint(what, format!("`treering convert --to {agent} -o FILE` writes one"))
     };
-    // A fork in the same dialect is beside its source, where its agent finds it.
+    // A fork in the same dialect is in the directory of its source, where its agent finds it.
     if is_same && agent.is_writable() && agent != Dialect::Chimera {
         return fork(None, None);
     }
@@ -222,7 +222,7 @@ fn copy(
         Destination::File(file) => file,
         _ => return Err(unknown()),
     };
-    // A copy that is named by its id needs one of its own: it must not stand for its source.
+    // A copy that is named by its id needs a new id, so that it is not taken for its source.
     let is_named_by_id = target.extension().is_none();
     let forked = match is_named_by_id || at.is_some() {
         true => {

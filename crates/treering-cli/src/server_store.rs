@@ -1,4 +1,4 @@
-//! Servers as stores: the token that belongs to an address.
+//! Opens servers as stores, with the token for the address.
 
 use crate::config::Config;
 use crate::error::Failure;
@@ -16,8 +16,8 @@ const TOKEN: &str = "TREERING_TOKEN";
 /// The largest token file that is read.
 const MAX_SIZE: u64 = 4096;
 
-/// Opens the store behind the address of a server. The token comes from a file that was named, else from
-/// the environment, else from the configured file.
+/// Opens the store at the address of a server. The token comes from the named file, else from the
+/// environment, else from the configured file.
 pub(crate) fn open(url: &str, token_file: Option<&Path>) -> Result<Arc<dyn Store>, Failure> {
     let mut options = HttpOptions::new().proxy_from_env();
     if let Some(token) = token(token_file)? {

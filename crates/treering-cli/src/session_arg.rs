@@ -35,13 +35,13 @@ impl SessionArg {
         &mut self.path
     }
 
-    /// Makes it a session of a store.
+    /// Sets the session of a store that the argument names.
     pub(crate) fn set_stored(&mut self, store: Arc<dyn Store>, id: SessionId) {
         self.path = PathBuf::from(id.as_str());
         self.stored = Some(Stored { store, id });
     }
 
-    /// Returns the store, if it is a session of one.
+    /// Returns the store and the id, if it is a session of a store.
     pub(crate) fn store(&self) -> Option<(&Arc<dyn Store>, &SessionId)> {
         self.stored.as_ref().map(|stored| (&stored.store, &stored.id))
     }
@@ -69,7 +69,7 @@ impl SessionArg {
         }
     }
 
-    /// Lets an agent that has the session open put new sessions and forks where the session is.
+    /// Sets the store for new sessions and forks of an agent to that of the session.
     pub(crate) fn agent(&self, agent: AgentSession) -> AgentSession {
         match &self.stored {
             Some(Stored { store, .. }) => agent.with_store(Arc::clone(store)),
@@ -92,7 +92,7 @@ impl SessionArg {
     ///
     /// # Errors
     ///
-    /// Fails for a session of a store, with the command that would bring it to a file.
+    /// Fails for a session of a store, and names the command that copies it to a file.
     pub(crate) fn file(&self) -> Result<&Path, Failure> {
         match &self.stored {
             None => Ok(&self.path),
@@ -101,7 +101,7 @@ impl SessionArg {
     }
 }
 
-/// Returns the failure of a command that works on files and was given a session of a store.
+/// Returns the failure of a command that works only on files but was given a session of a store.
 pub(crate) fn needs_file(location: &str, id: &str) -> Failure {
     let what = format!("this command works on files, and {id} is in the store {location}");
     let hint = format!("`treering fork {}` writes it to a file", shell_word(Path::new(id)));

@@ -1,7 +1,7 @@
-//! The sessions of this machine, for commands: the index with a meter, and what a session argument means.
+//! The sessions of this machine: reads the index with progress, and resolves session arguments.
 //!
-//! A session argument is a path if there is such a file, or if it looks like one. Anything else is looked
-//! up in the index, and only then is the index read.
+//! A session argument is a path if there is such a file, or if it looks like a path. Anything else
+//! is looked up in the index, which is read only then.
 
 use crate::clock;
 use crate::config::Config;
@@ -18,7 +18,8 @@ use treering::catalog::SessionInfo;
 use treering::store::{ListQuery, Store};
 use treering_index::{AddressError, Contents, Places, Project, Scope, SessionIndex, resolve};
 
-/// Returns the places of this machine. What the environment says comes before what is configured.
+/// Returns the directories of sessions on this machine. The environment takes precedence over the
+/// configuration.
 pub(crate) fn places() -> Places {
     let places = Places::from_env(|name| std::env::var_os(name));
     let configured = &Config::current().places;
@@ -36,7 +37,7 @@ pub(crate) fn places() -> Places {
     }
 }
 
-/// Reads an index, and says how far it is if that takes long.
+/// Reads an index, and shows progress if that takes long.
 pub(crate) fn read(index: &SessionIndex) -> Contents {
     let meter = Meter::new();
     index.read(|step| meter.show(step.progress))
@@ -48,17 +49,17 @@ pub(crate) fn project(places: &Places) -> Project {
     Project::around(&cwd, places.home())
 }
 
-/// Handles an argument that names no file and no session.
+/// The treatment of an argument that names neither a file nor a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unknown {
-    /// It is a mistake.
+    /// The argument is an error.
     Fails,
-    /// It is the file to be.
+    /// The argument is the path of a new file.
     IsAPath,
 }
 
-/// Puts the session in the place of whatever names it: a file, an address in a store, or words that are
-/// looked up in the store, or in the index of this machine if there is none.
+/// Replaces an argument by the session that it names: a file, an address in a store, or an address
+/// that is looked up in the store, or in the index of this machine if there is none.
 pub(crate) fn locate(
     argument: &mut SessionArg,
     unknown: Unknown,
@@ -85,7 +86,7 @@ pub(crate) fn locate(
     }
 }
 
-/// Returns the id of the session that a text means in a store.
+/// Returns the id of the session that a text names in a store.
 ///
 /// # Errors
 ///
@@ -107,7 +108,7 @@ fn find(store: &Arc<dyn Store>, text: &str) -> Result<Result<SessionId, AddressE
     }
 }
 
-/// Puts the path of a session file in the place of whatever names it on this machine.
+/// Replaces an argument by the path of the session file that it names on this machine.
 pub(crate) fn locate_file(
     argument: &mut PathBuf,
     unknown: Unknown,
@@ -130,7 +131,7 @@ pub(crate) fn locate_file(
 
 /// Returns the argument, if it has to be looked up.
 fn reference(argument: &Path) -> Option<&str> {
-    // A dangling link counts as a path, too.
+    // A broken symbolic link counts as a path as well.
     if argument.symlink_metadata().is_ok() || treering::dialect::is_stored(argument) {
         return None;
     }
@@ -141,7 +142,7 @@ fn reference(argument: &Path) -> Option<&str> {
     (text.starts_with('@') || !is_path).then_some(text)
 }
 
-/// Returns the failure that says why something names no session, with what was meant perhaps.
+/// Returns the failure for an address that names no session, with suggestions.
 pub(crate) fn failure(error: &AddressError) -> Failure {
     let what = error.to_string();
     match error {

@@ -1,4 +1,4 @@
-//! Ids as short as people can use them.
+//! Shortens ids for users.
 
 use crate::text::safe_line;
 use std::collections::HashMap;
@@ -18,12 +18,12 @@ impl ShortIds {
         ids
     }
 
-    /// Takes in one more id of the session.
+    /// Adds an id of the session.
     pub(crate) fn add(&mut self, id: &str) {
         *self.0.entry(beginning(id).to_owned()).or_default() += 1;
     }
 
-    /// Returns the id for people: a UUID by its beginning, if no other id begins like it.
+    /// Returns the id for users: a UUID by its beginning, if no other id begins like it.
     pub(crate) fn show(&self, id: &str) -> String {
         let short = beginning(id);
         let is_long = id.chars().count() > 2 * SHORT;

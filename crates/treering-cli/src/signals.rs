@@ -1,22 +1,23 @@
-//! Signals that end the program: unfinished files do not outlive it.
+//! Handles signals that end the program, and removes unfinished files.
 //!
-//! The terminal interface, and commands that wait for a model or for a file to grow, heed Ctrl-C
-//! themselves. For all others a thread waits for signals, removes the files that are being written, and
-//! lets the signal end the process, so that a shell sees by what it ended (130 for Ctrl-C, 143 for
-//! SIGTERM).
+//! The terminal interface, and commands that wait for a model or for a file to grow, handle Ctrl-C
+//! themselves. For all others a thread waits for signals, removes the files that are being written,
+//! and lets the signal end the process, so that a shell sees the signal in the exit code (130 for
+//! Ctrl-C, 143 for SIGTERM).
 
-/// The signals that are left to the command.
+/// The signals that the command handles itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HandledByCommand {
-    /// None.
+    /// The command handles no signals.
     Nothing,
-    /// Ctrl-C.
+    /// The command handles Ctrl-C.
     Interrupt,
-    /// All of them.
+    /// The command handles all signals.
     All,
 }
 
-/// Heeds signals from now on. If that does not work they end the program as they would anyway.
+/// Handles signals from now on. If the handler cannot be installed, signals end the program as
+/// usual.
 #[cfg(unix)]
 pub(crate) fn install(handled: HandledByCommand) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -33,7 +34,7 @@ pub(crate) fn install(handled: HandledByCommand) {
         if let Some(signal) = signals.forever().next() {
             let _no_more = treering::internal::fs::remove_unfinished();
             let _ = signal_hook::low_level::emulate_default_handler(signal);
-            // Not reached: that ended the process.
+            // This is not reached, because the signal has ended the process.
             std::process::exit(128 + signal);
         }
     });
@@ -42,7 +43,8 @@ pub(crate) fn install(handled: HandledByCommand) {
 #[cfg(not(unix))]
 pub(crate) fn install(_: HandledByCommand) {}
 
-/// Returns the signals that this process ignores, one bit each; none where the system does not tell.
+/// Returns the signals that this process ignores, one bit each; none if the system does not report
+/// them.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,7 +1,8 @@
-//! Stores of sessions as they are named on the command line, in the environment and in the configuration.
+//! Opens stores that are named on the command line, in the environment or in the configuration.
 //!
-//! `--store` comes before `TREERING_STORE`, and that before `[store] url` in the configuration. A store is a
-//! directory, a server (`https://host`), or a database (`postgres://…`).
+//! `--store` takes precedence over `TREERING_STORE`, and that over `[store] url` in the
+//! configuration. A store is a directory, a server (`https://host`), or a database
+//! (`postgres://…`).
 
 use crate::config::Config;
 use crate::error::Failure;
@@ -20,7 +21,7 @@ const STORE: &str = "TREERING_STORE";
 /// The environment variable that names the space of a database.
 const SPACE: &str = "TREERING_SPACE";
 
-/// The store that commands look for sessions in, if one is chosen. It is opened when it is needed.
+/// The store in which commands look for sessions, if one is chosen. It is opened when it is needed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StoreChoice {
     url: Option<String>,
@@ -29,7 +30,7 @@ pub(crate) struct StoreChoice {
 
 impl StoreChoice {
     /// Returns the store that the user chose: by the option, else by the environment, else by the
-    /// configuration. The word `local` is this machine, whatever else is configured.
+    /// configuration. The word `local` means this machine, whatever is configured.
     pub(crate) fn new(option: Option<&str>) -> Self {
         let from_env = || std::env::var(STORE).ok().filter(|url| !url.is_empty());
         let configured = || Config::current().store.url.clone();
@@ -101,7 +102,7 @@ pub(crate) fn database_url(url: &str) -> Result<&str, Failure> {
     Err(Failure::with_hint(what, "it is postgres://USER@HOST/DATABASE"))
 }
 
-/// Returns the space of a database whose sessions are meant.
+/// Returns the space of a database.
 pub(crate) fn space() -> String {
     let from_env = std::env::var(SPACE).ok().filter(|space| !space.is_empty());
     from_env.or_else(|| Config::current().store.space.clone()).unwrap_or("default".to_owned())
@@ -145,7 +146,7 @@ fn directory(path: &Path) -> Result<Arc<dyn Store>, Failure> {
         let what = format!("there is no directory {}", path.display());
         return Err(Failure::with_hint(what, "create it, or give the address of another store"));
     }
-    // The same directory has the same name, wherever it is named from.
+    // The same directory has the same name, wherever the command is run.
     let path = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
     Ok(Arc::new(Catalog::new(path)))
 }
@@ -163,8 +164,8 @@ fn without_secret(url: &str) -> String {
     }
 }
 
-/// Returns the store and the session that an address such as `https://host/s/ID` names; `None` if the
-/// text is no such address.
+/// Returns the store and the session that an address such as `https://host/s/ID` names; `None` if
+/// the text is not such an address.
 pub(crate) fn address(text: &str) -> Option<Result<(StoreChoice, SessionId), Failure>> {
     let (scheme, rest) = text.split_once("://")?;
     let invalid = |what: &str| {
@@ -187,7 +188,7 @@ pub(crate) fn address(text: &str) -> Option<Result<(StoreChoice, SessionId), Fai
     )
 }
 
-/// Returns all sessions of a store that a query asks for, newest first.
+/// Returns all sessions of a store that match a query, newest first.
 pub(crate) fn list_all(
     store: &Arc<dyn Store>,
     query: &ListQuery,

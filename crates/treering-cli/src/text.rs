@@ -1,7 +1,7 @@
-//! Text for people on the command line.
+//! Formats text for the command line.
 //!
 //! Everything from a session that is shown passes through [`safe_lines`] or [`safe_line`] of
-//! `treering-display`. This module adds what only a command line needs: times in columns and shell words.
+//! `treering-display`. This module adds times in columns and shell words.
 
 use std::path::Path;
 pub(crate) use treering_display::columns::{
@@ -22,8 +22,8 @@ pub(crate) fn time(unix_millis: Option<i64>) -> String {
     }
 }
 
-/// Returns a path as one word of a shell command that is safe to show: in quotes if it needs them, and
-/// with escapes (`$'\x1b'`, as Bash and Zsh read them) if it holds anything that is not plainly visible.
+/// Returns a path as one word of a shell command that is safe to show: in quotes if necessary, and
+/// with escapes (`$'\x1b'`, as Bash and Zsh read them) if it contains invisible characters.
 pub(crate) fn shell_word(path: &Path) -> String {
     let bytes = path.as_os_str().as_encoded_bytes();
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+:,@%=".contains(byte);
@@ -34,7 +34,7 @@ pub(crate) fn shell_word(path: &Path) -> String {
     }
 }
 
-/// Returns whether a character is shown as it is, on one line.
+/// Returns whether a character is shown unchanged, on one line.
 fn is_visible(character: char) -> bool {
     safe_line(character.encode_utf8(&mut [0; 4])).chars().eq([character])
 }

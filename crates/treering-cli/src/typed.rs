@@ -1,7 +1,7 @@
-//! Entries and positions as people type them.
+//! Entries and positions as users type them.
 //!
-//! The library takes ids as they are. People may type the beginning of one: these types keep what was
-//! typed until a session can tell which entry is meant, so that no command passes it on unresolved.
+//! The library takes complete ids. Users may type the beginning of one: these types keep the text
+//! until it can be resolved in a session, so that no command uses it unresolved.
 
 use std::convert::Infallible;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use treering::{EntryId, Position, Result, Session};
 pub(crate) struct TypedEntry(String);
 
 impl TypedEntry {
-    /// Returns the entry of `session` that is meant.
+    /// Returns the entry of `session` that the text refers to.
     pub(crate) fn resolve(&self, session: &Session) -> Result<EntryId> {
         session.resolve(&self.0).found(&self.0)
     }
@@ -31,7 +31,7 @@ impl FromStr for TypedEntry {
     }
 }
 
-/// A place in a tree: an entry, or `none` for before the first one.
+/// A position in a tree: an entry, or `none` for before the first one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TypedPosition {
     Start,
@@ -39,7 +39,7 @@ pub(crate) enum TypedPosition {
 }
 
 impl TypedPosition {
-    /// Returns the place in `session` that is meant.
+    /// Returns the position in `session` that the text refers to.
     pub(crate) fn resolve(&self, session: &Session) -> Result<Position> {
         match self {
             TypedPosition::Start => Ok(Position::Start),
@@ -47,7 +47,7 @@ impl TypedPosition {
         }
     }
 
-    /// Returns the place in `session` that is meant; the leaf if none was typed.
+    /// Returns the position in `session` that the text refers to; the leaf if none was typed.
     pub(crate) fn or_leaf(typed: Option<&Self>, session: &Session) -> Result<Position> {
         typed.map_or(Ok(Position::Leaf), |typed| typed.resolve(session))
     }
@@ -80,7 +80,7 @@ pub(crate) struct TypedSelection {
 }
 
 impl TypedSelection {
-    /// Returns the entries of `session` that are meant.
+    /// Returns the entries of `session` that the text refers to.
     pub(crate) fn resolve(&self, session: &Session) -> Result<Selection> {
         Ok(Selection::range(self.first.resolve(session)?, self.last.resolve(session)?))
     }

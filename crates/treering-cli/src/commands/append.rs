@@ -92,7 +92,7 @@ fn model(text: &str) -> Result<(String, String), String> {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    // Before a file is created: what cannot be read must not leave one behind.
+    // The entry is checked before a file is created: an invalid entry must not leave an empty file.
     let given = args.source.entry.as_deref().map(|json| NewEntry::from_json(json.as_bytes()));
     let given = given.transpose()?;
     let mut writer = Writer::open(args, out)?;
@@ -118,13 +118,13 @@ fn is_missing(error: &Error) -> bool {
     }
 }
 
-/// A session that is written to, and created when there is something to write.
+/// A session that is written to. It is created when there is something to write.
 struct Writer<'a> {
     args: &'a Args,
     session: Option<Session>,
     /// The expected leaf, if one was given.
     expected: Option<Position>,
-    /// The reader of the ids is gone. The entries are still written.
+    /// Whether the reader of the ids is gone. The entries are still written.
     unheard: bool,
 }
 
@@ -137,7 +137,7 @@ impl<'a> Writer<'a> {
                 writer.take_place(session)?;
             }
             Err(error) if is_missing(&error) => {
-                // A new session has no entries that these could name.
+                // A new session has no entries to which these could refer.
                 let places = [&args.parent, &args.expect_leaf];
                 if let Some(entry) = places.into_iter().flatten().find_map(TypedPosition::entry) {
                     return Err(Error::UnknownEntry(entry.text().to_owned()).into());
@@ -152,7 +152,7 @@ impl<'a> Writer<'a> {
         OpenOptions::new().durability(self.args.durability.into())
     }
 
-    /// Goes where the arguments say.
+    /// Moves the leaf to the position in the arguments.
     fn take_place(&mut self, session: Session) -> Result<(), Failure> {
         if let Some(parent) = &self.args.parent {
             session.branch_in_memory(parent.resolve(&session)?)?;
@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
                 Failure::message(format!("cannot determine the current directory: {error}"))
             })?,
         };
-        // A printed id promises that the entry is in the file, message or not.
+        // A printed id promises that the entry is in the file, even if it is not a message.
         let options = CreateOptions::new()
             .creation(Creation::AtOnce)
             .dialect(self.args.dialect)
@@ -188,13 +188,14 @@ impl<'a> Writer<'a> {
             None => self.args.file.file()?,
         };
         match Session::create_at(file, cwd, options) {
-            // Another process created it in the meantime: its session is the one to append to.
+            // Another process has created the file meanwhile: the entries are appended to its
+            // session.
             Err(Error::AlreadyExists(_)) => Ok(Session::open_with(file, self.open_options())?),
             session => Ok(session?),
         }
     }
 
-    /// Returns the provider and model of an assistant's message.
+    /// Returns the provider and model of an assistant message.
     fn speaker(&mut self) -> Result<(String, String), Failure> {
         if let Some(model) = &self.args.model {
             return Ok(model.clone());
@@ -247,7 +248,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Appends what comes in, line by line, until it ends or a line cannot be appended.
+    /// Appends the lines of standard input, until it ends or a line cannot be appended.
     fn append_lines(&mut self, out: &mut Output) -> Result<(), Failure> {
         let mut input = io::stdin().lock();
         let mut line = Vec::new();
@@ -271,7 +272,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Makes sure of what was promised for the end.
+    /// Makes the appended entries as durable as promised.
     fn finish(self) -> Result<(), Failure> {
         match (&self.session, self.args.durability) {
             (Some(session), Promise::Batched) => Ok(session.sync()?),

@@ -59,13 +59,14 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     warn_of_findings(&session, &args.file, out)
 }
 
-/// Returns the title of a branch: the label nearest to its end, and its last message.
+/// The title of a branch: the label nearest to its end, and its last message.
 struct Title {
     label: Option<String>,
     text: String,
 }
 
-/// Looks no further up than the branch point, so that all branches together are read once at most.
+/// Returns the title of a branch. Reads no further up than the branch point, so that all branches
+/// together are read at most once.
 fn title(branch: &Branch, tree: &Tree, reader: &mut Reader) -> Result<Title, Failure> {
     let mut title = Title { label: None, text: String::new() };
     let mut result = None;
@@ -79,7 +80,7 @@ fn title(branch: &Branch, tree: &Tree, reader: &mut Reader) -> Result<Title, Fai
             let entry = reader.entry(at.as_str())?;
             let preview = describe::preview(&entry, &mut Calls::default(), 200);
             match entry.role() {
-                // The result of a tool counts only if there is no message.
+                // A tool result counts only if there is no message.
                 Some(Role::ToolResult) => result = result.or(Some(preview)),
                 _ => title.text = preview,
             }

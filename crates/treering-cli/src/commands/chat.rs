@@ -102,7 +102,7 @@ fn session(args: &Args) -> Result<Session, Failure> {
     }
 }
 
-/// Says something once. The answer is printed as it comes.
+/// Sends one message. The answer is printed as it arrives.
 fn print(
     args: &Args,
     agent: &AgentSession,
@@ -138,7 +138,7 @@ fn print(
     ended(agent, &said)
 }
 
-/// Runs a turn until it is over, Ctrl-C is pressed, or the output is closed.
+/// Runs a turn until it has ended, Ctrl-C is pressed, or the output is closed.
 async fn say(
     agent: &AgentSession,
     model: &dyn ChatModel,
@@ -152,10 +152,10 @@ async fn say(
             Delta::Text(text) => Piece::Text(text.to_owned()),
             Delta::Restart => Piece::Restart,
             Delta::Retry(notice) => Piece::Retry(notice.to_string()),
-            // Thinking is recorded in the session and left out of the output.
+            // Thinking is recorded in the session but not printed.
             _ => return,
         };
-        // If this fails the receiver is gone.
+        // If this fails, the receiver is gone.
         let _ = pieces.send(piece);
     });
     let turn = agent.prompt(model, prompt, Some(on_delta), &cancel);
@@ -182,17 +182,17 @@ async fn say(
 /// A piece of an answer.
 enum Piece {
     Text(String),
-    /// The answer begins again.
+    /// The answer begins again, and the text so far must be discarded.
     Restart,
-    /// The model is asked again: why, and when.
+    /// The model is asked again; the text has the reason and the pause.
     Retry(String),
 }
 
-/// Prints an answer as it comes.
+/// Prints an answer as it arrives.
 struct Printer<'a> {
-    /// Whether it is printed as a whole, later.
+    /// Whether the answer is printed as a whole at the end.
     is_silent: bool,
-    /// Whether no terminal could obey what is printed.
+    /// Whether the output is not a terminal, so that control characters are harmless.
     is_safe: bool,
     ends_line: bool,
     written: io::Result<()>,
@@ -223,7 +223,7 @@ fn failure(error: AgentError) -> Failure {
     }
 }
 
-/// Whether it ended well.
+/// Fails if the turn did not end well.
 fn ended(agent: &AgentSession, said: &TurnReport) -> Result<(), Failure> {
     let file = agent.session().path().map_or("the session".to_owned(), |file| shell_word(&file));
     let kept = format!("the question and the partial answer are in {file}");

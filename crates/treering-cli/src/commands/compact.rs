@@ -134,8 +134,8 @@ fn show_plan(args: &Args, out: &mut Output) -> Result<(), Failure> {
     write_for_people(&session, &plan, out)
 }
 
-/// Finds a number of tokens to keep with which a session that is too small for the settings would be
-/// compacted, and the compaction. Returns `None` if there is no such number.
+/// Finds a number of tokens to keep with which a session that is too small for the settings would
+/// be compacted, and plans that compaction. Returns `None` if there is no such number.
 fn smaller_plan(
     session: &Session,
     position: &Position,
@@ -151,7 +151,7 @@ fn smaller_plan(
     Ok(None)
 }
 
-/// A compaction, or why there is nothing to compact.
+/// A compaction, or the reason why there is nothing to compact.
 type Planned = Result<Prepared, &'static str>;
 
 const ALREADY_COMPACTED: &str = "already compacted";

@@ -79,7 +79,7 @@ fn write_json(path: &Path, exists: bool, config: &Config, out: &mut Output) -> R
     Ok(())
 }
 
-/// The file may hold a key: other users must not read it.
+/// Creates the file so that other users cannot read it, because it may contain a key.
 fn init(path: &Path, out: &mut Output) -> Result<(), Failure> {
     let made = NewFile::beside(path).and_then(|mut new| {
         new.write_all(DEFAULTS.as_bytes())?;

@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         writeln!(out, "{}", request.json)?;
         repairs = request.repairs;
     } else if args.strict {
-        // Pairing looks at all of it.
+        // Pairing needs the whole context.
         let paired = Context::collect(projection)?.to_llm(Pairing::Strict);
         repairs = paired.repairs;
         write_all(paired.messages.into_iter().map(Ok), frame, &settings, args.json, out)?;
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
 }
 
-/// Writes what the agent itself would build; false if that is what treering builds.
+/// Writes the context that the agent itself would build; false if it equals treering's.
 fn write_agents_view(args: &Args, out: &mut Output) -> Result<bool, Failure> {
     let session = args.file.open()?;
     let position = TypedPosition::or_leaf(args.leaf.as_ref(), &session)?;
@@ -121,7 +121,8 @@ fn write_agents_view(args: &Args, out: &mut Output) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// The active leaf's context comes from the end of the file; any other needs the whole tree.
+/// Reads the context. The context at the active leaf is read from the end of the file; any other
+/// needs the whole tree.
 fn read(args: &Args) -> Result<(Projection, Option<Session>), Failure> {
     let Some(leaf) = &args.leaf else {
         return Ok((args.file.active_projection()?, None));
@@ -131,7 +132,7 @@ fn read(args: &Args) -> Result<(Projection, Option<Session>), Failure> {
     Ok((projection, Some(session)))
 }
 
-/// Writes messages as they come: a context may be larger than the memory.
+/// Writes messages one by one, because a context may be larger than the memory.
 fn write_all(
     messages: impl Iterator<Item = treering::Result<ContextMessage>>,
     (start, end): (&[u8], Vec<u8>),
@@ -155,7 +156,7 @@ fn write_all(
     Ok(out.write_all(b"\n")?)
 }
 
-/// Writes a session's context for people.
+/// Writes a session's context for users.
 pub(super) fn write(projection: Projection, out: &mut Output) -> Result<(), Failure> {
     let settings = settings(&projection);
     write_for_people(projection, &settings, out)

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
 }
 
-/// Reports what was replaced in the part of the session that was converted.
+/// Reports the replacements in the part of the session that was converted.
 fn tell_redaction(
     redactor: &Redactor,
     session: &Session,
@@ -85,7 +85,7 @@ fn tell_redaction(
     Ok(())
 }
 
-/// `name.jsonl` becomes `name.agent.jsonl`.
+/// Returns the path beside the session: `name.jsonl` becomes `name.agent.jsonl`.
 fn beside(file: &Path, dialect: Dialect) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let stem = name.strip_suffix(".zst").unwrap_or(&name);
@@ -93,7 +93,7 @@ fn beside(file: &Path, dialect: Dialect) -> PathBuf {
     file.with_file_name(format!("{stem}.{dialect}.jsonl"))
 }
 
-/// Prints what became of the entries; without a report, what would become of them.
+/// Prints the outcome of the entries; without a report, the planned outcome.
 fn write(
     (from, to): (Dialect, Dialect),
     outcomes: &Outcomes,

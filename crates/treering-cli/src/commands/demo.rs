@@ -20,11 +20,11 @@ pub(crate) struct Args {
 
 const FILE: &str = "retry.jsonl";
 
-/// The conversation, an entry a line, without times and the usual parents. Its ids are fixed, so that
-/// what is said about them elsewhere stays true.
+/// The conversation, one entry on each line, without times and the usual parents. Its ids are
+/// fixed, because other texts refer to them.
 const STORY: &str = include_str!("demo.jsonl");
 
-/// Writes the session, to a new directory for temporary files if there is no other.
+/// Writes the session, to a new temporary directory if no directory is given.
 pub(crate) fn write(dir: Option<&Path>) -> Result<Session, Failure> {
     let dir = match dir {
         Some(dir) => dir.to_owned(),
@@ -60,7 +60,8 @@ fn command(line: &str, out: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// This program as it was called: what is shown must work when it is pasted.
+/// Returns the name with which this program was called, so that printed commands work when they are
+/// pasted.
 fn program() -> String {
     let called = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
     match called.parent() {
@@ -98,8 +99,8 @@ fn write_next(program: &str, file: &str, out: &mut Output) -> Result<(), Failure
     Ok(())
 }
 
-/// Returns a new directory of our own among the temporary files. Creating it fails if it exists, so
-/// no other user can have prepared it.
+/// Creates a new directory among the temporary files. This fails if it exists, so no other user can
+/// have prepared it.
 fn scratch_dir() -> Result<PathBuf, Failure> {
     let base = std::env::temp_dir();
     for number in 1..10_000 {
@@ -123,7 +124,7 @@ fn create_private_dir(dir: &Path) -> std::io::Result<()> {
     builder.create(dir)
 }
 
-/// Tells the story, a minute an entry, so that it ends just now.
+/// Appends the conversation, one entry for each minute, so that it ends now.
 fn tell(session: &Session) -> Result<(), Failure> {
     const MINUTE: i64 = 60_000;
     let start = clock::now() - MINUTE * STORY.lines().count() as i64;

@@ -129,7 +129,7 @@ impl Shown<'_> {
         json_strings(out, &lists.read)?;
         out.write_all(b",\"modifiedFiles\":")?;
         json_strings(out, &lists.modified)?;
-        // Finite numbers are JSON as Rust writes them.
+        // Rust writes finite numbers as JSON.
         write!(out, ",\"tokens\":{},\"usage\":", side.tokens)?;
         json_usage(out, &side.usage)?;
         out.write_all(b"}")?;
@@ -150,7 +150,7 @@ impl Shown<'_> {
     }
 }
 
-/// The usage, if a model was asked.
+/// Returns the usage, if a model was used.
 fn paid(usage: &Usage) -> String {
     match cost(usage) {
         known if known.is_empty() => known,

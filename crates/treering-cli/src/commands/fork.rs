@@ -78,8 +78,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
 }
 
-/// Returns the directory of the fork of a session that is in no file, or does not know it: one that was
-/// redacted, or one of a store.
+/// Returns the directory for the fork of a session that has no file of its own: a redacted one, or
+/// one of a store.
 fn directory(args: &Args, session: &Session) -> Option<PathBuf> {
     let own = session.dialect();
     let target = args.to.unwrap_or(if own.is_writable() { own } else { Dialect::default() });
@@ -93,7 +93,7 @@ fn directory(args: &Args, session: &Session) -> Option<PathBuf> {
     }
 }
 
-/// Returns the directory as a header names it.
+/// Returns the directory in the form in which a header names it.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path)
         .map_err(|error| Failure::message(format!("{}: {error}", path.display())))

@@ -1,8 +1,8 @@
 //! `treering gc`
 //!
-//! It removes only sessions without messages, copies of sessions that are elsewhere
-//! byte for byte, and what treering left unfinished. Nothing that was written to within the last hour, and
-//! nothing that is locked. Whatever goes, goes to the trash.
+//! It removes only sessions without messages, exact copies of other sessions, and unfinished files
+//! of treering. Files that were modified within the last hour or are locked are never removed.
+//! Everything that is removed is moved to the trash.
 
 use super::rm;
 use crate::clock;
@@ -22,7 +22,7 @@ use treering::{Catalog, Kind, Session};
 use treering_index::housekeeping::{self, Recent};
 use treering_index::{Contents, Places, SessionIndex};
 
-/// The time that a file must have been left alone, in milliseconds.
+/// The time since the last modification of a file that may be removed, in milliseconds.
 const LEFT_ALONE: i64 = 3_600_000;
 
 /// Find empty and duplicate sessions and unfinished files, and move them to the trash
@@ -105,7 +105,7 @@ struct Item {
 }
 
 impl Item {
-    /// Returns the file, if it has been left alone long enough and is not locked.
+    /// Returns the file, if it has not been modified for long enough and is not locked.
     fn of(path: PathBuf, reason: Reason) -> Option<Self> {
         let metadata = fs::symlink_metadata(&path).ok().filter(|metadata| metadata.is_file())?;
         let is_old = housekeeping::idle(metadata.modified, clock::now()) >= LEFT_ALONE;
@@ -113,7 +113,7 @@ impl Item {
         is_free.then_some(Item { path, reason, size: metadata.len })
     }
 
-    /// Moves it to the trash, if it is still what it was.
+    /// Moves the file to the trash, if it has not changed.
     fn dispose(&self) -> Result<Option<PathBuf>, Failure> {
         let _held = housekeeping::hold(&self.path, Recent::Refused, clock::now())?;
         let is_still_so = match &self.reason {
@@ -155,7 +155,7 @@ impl Item {
     }
 }
 
-/// Returns sessions without messages, and files that were to become one.
+/// Returns sessions without messages, and unfinished session files.
 fn empty(contents: &Contents) -> Vec<Item> {
     let silent = contents
         .sessions
@@ -168,7 +168,7 @@ fn empty(contents: &Contents) -> Vec<Item> {
     all.filter_map(|path| Item::of(path.clone(), Reason::Empty)).collect()
 }
 
-/// Returns whether a file holds neither messages nor names: settings at most.
+/// Returns whether a file has neither messages nor names, but at most settings.
 fn is_empty(path: &Path) -> bool {
     let Ok(session) = Session::open(path) else { return false };
     let tree = session.tree();
@@ -179,7 +179,7 @@ fn is_empty(path: &Path) -> bool {
         && tree.ids().all(|id| tree.kind(id.as_str()).is_ok_and(is_setting))
 }
 
-/// Sessions that are elsewhere, byte for byte.
+/// Returns sessions that are exact copies of others.
 fn duplicates<'a>(sessions: impl Iterator<Item = &'a SessionInfo>, places: &Places) -> Vec<Item> {
     let mut alike: HashMap<(&str, u64), Vec<&SessionInfo>> = HashMap::new();
     for session in sessions {
@@ -206,8 +206,8 @@ fn duplicates<'a>(sessions: impl Iterator<Item = &'a SessionInfo>, places: &Plac
     items
 }
 
-/// Ranks a session's place: where its agent keeps it for its project, or somewhere in the agent's
-/// place, or anywhere.
+/// Ranks the location of a session: where its agent stores it for its project, elsewhere in the
+/// agent's directory, or anywhere else.
 fn rank(session: &SessionInfo, places: &Places) -> u8 {
     let dir = session.path.parent().unwrap_or(Path::new(""));
     let is_of_project =

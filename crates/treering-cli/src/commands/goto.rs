@@ -88,15 +88,15 @@ fn write_place(
     write_report(&Report { leaf, old, moved: None }, json, out)
 }
 
-/// A report of where the leaf is.
+/// A report about the new leaf.
 struct Report {
     leaf: Option<EntryId>,
     old: Option<EntryId>,
-    /// The move, if the leaf was elsewhere before.
+    /// The move, if the leaf has moved.
     moved: Option<Box<Moved>>,
 }
 
-/// Says where the leaf is now, and what came of the way there.
+/// Reports the new leaf, and the results of the navigation.
 pub(super) fn write_navigation(
     agent: &AgentSession,
     navigation: Navigation,

@@ -1,4 +1,4 @@
-//! `treering help`: topics that belong to no single command, and the commands' own help.
+//! `treering help`: topics that are not about a single command, and the help of commands.
 
 use crate::error::Failure;
 use crate::output::{Output, Style};
@@ -15,7 +15,7 @@ pub(crate) struct Args {
     topic: Option<String>,
 }
 
-/// Every topic: its name, other names, and its text.
+/// All topics: the name, other names, and the text.
 const TOPICS: [(&str, &[&str], &str); 7] = [
     ("sessions", &["session", "addressing", "places"], include_str!("../help/sessions.md")),
     ("search", &[], include_str!("../help/search.md")),
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     Err(unknown(wanted, &treering))
 }
 
-/// The one topic that is not written: the interface knows its keys.
+/// The only topic without a text: the terminal interface lists its keys.
 const KEYS: &str = "keys";
 const KEYS_HEADING: &str =
     "The keys of the terminal interface, and their names for the configuration";
@@ -83,7 +83,7 @@ fn write_table<A: treering_tui::keys::Action>(
     Ok(())
 }
 
-/// A topic as it is written, its headings set off.
+/// Writes a topic with its headings highlighted.
 fn write_topic(text: &str, out: &mut Output) -> Result<(), Failure> {
     for line in text.lines() {
         let line = match line.trim_start_matches('#') {

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
 }
 
-/// The entry, and the record it was made of where that is another agent's.
+/// Writes the entry, and the original record if it is another agent's.
 pub(super) fn write_json(entry: &Entry, dialect: Dialect, out: &mut Output) -> Result<(), Failure> {
     let is_ours = dialect == Dialect::Pi || entry.is_damaged();
     match entry.raw().strip_suffix(b"}").filter(|_| !is_ours) {
@@ -60,7 +60,7 @@ pub(super) fn write_json(entry: &Entry, dialect: Dialect, out: &mut Output) -> R
     Ok(out.write_all(b"\n")?)
 }
 
-/// Writes an entry on one line. `calls` remembers the tool calls of earlier entries for their results.
+/// Writes an entry on one line. `calls` has the tool calls of earlier entries, for their results.
 pub(super) fn write(
     entry: &Entry,
     tree: &Tree,

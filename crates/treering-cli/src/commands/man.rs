@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     };
     // Manual pages are readable by all users, unlike directories of sessions.
     std::fs::create_dir_all(dir).map_err(|error| cannot(dir, &error))?;
-    // Commands of commands have pages, too: those of `treering edit-context` are named on its page.
+    // Subcommands have pages as well, such as those of `treering edit-context`.
     let mut rest = VecDeque::from([("treering".to_owned(), &treering)]);
     while let Some((name, command)) = rest.pop_front() {
         write(dir, &name, command.clone(), out)?;
@@ -49,7 +49,7 @@ fn write(dir: &Path, name: &str, command: clap::Command, out: &mut Output) -> Re
     Ok(())
 }
 
-/// Writes a page that all users can read, in place of an older one.
+/// Writes a page that all users can read, and replaces an older one.
 fn put(path: &Path, page: &[u8]) -> std::io::Result<()> {
     let mut new = NewFile::beside(path)?;
     new.write_all(page)?;

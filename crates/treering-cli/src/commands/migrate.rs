@@ -96,7 +96,7 @@ fn write(
             writeln!(out, "{path}: {what}; the old file is {backup}")?;
         }
         (None, true) => writeln!(out, "{path}: {what}; not yet, this is a dry run")?,
-        // Another process did it in the meantime.
+        // Another process has upgraded the file meanwhile.
         (None, false) => writeln!(out, "{path}: {what}")?,
     }
     Ok(())

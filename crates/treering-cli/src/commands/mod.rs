@@ -117,20 +117,21 @@ pub(crate) enum Command {
     Help(help::Args),
 }
 
-/// Facts about a command that its surroundings need.
+/// Facts about a command that the caller needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Traits {
-    /// Whether it may print more than fits on a screen, all at once.
+    /// Whether it may print more than fits on a screen at once.
     pub is_long: bool,
     /// Whether it may change or create files before it reports what it did.
     pub is_change: bool,
     /// The signals that it handles itself.
     pub signals: signals::HandledByCommand,
-    /// Whether it says how far it is if it takes long. Others have the terminal for themselves, or wait for news.
+    /// Whether it shows progress if it takes long. Other commands use the terminal themselves, or
+    /// wait for changes.
     pub shows_progress: bool,
 }
 
-/// The action without a command.
+/// The command that runs if none is given.
 impl Default for Command {
     fn default() -> Self {
         Command::Open(open::Args::default())
@@ -181,7 +182,7 @@ impl Command {
             Command::Doctor(args) => doctor::run(args, out),
             Command::Migrate(args) => migrate::run(args, out),
             Command::Serve(args) => serve::run(args, store, out),
-            // `main` serves it without an output.
+            // `main` runs it without an output.
             Command::Mcp(_) => Ok(()),
             Command::Store(args) => self::store::run(args, out),
             Command::Token(args) => token::run(args, store, out),
@@ -193,7 +194,7 @@ impl Command {
         }
     }
 
-    /// Returns the facts about the command that its surroundings need. Every command is named here, so
+    /// Returns the facts about the command that the caller needs. Every command is listed here, so
     /// that a new one cannot be forgotten.
     pub(crate) fn traits(&self) -> Traits {
         let (is_long, is_change, signals) = match self {
@@ -204,7 +205,7 @@ impl Command {
             Command::Store(_) | Command::Token(_) => {
                 (false, true, signals::HandledByCommand::Nothing)
             }
-            // A pager handles Ctrl-C, and the command before it ends with it.
+            // A pager handles Ctrl-C, and the command ends with it.
             Command::Context(_)
             | Command::Log(_)
             | Command::Tree(_)
@@ -262,7 +263,7 @@ impl Command {
         Traits { is_long, is_change, signals, shows_progress: !waits }
     }
 
-    /// Finds the sessions that the command is about, where they are not named by their paths.
+    /// Finds the sessions that the arguments of the command name, unless they are paths.
     pub(crate) fn locate(&mut self, store: &StoreChoice) -> Result<(), Failure> {
         let unknown = match self {
             Command::Append(_) => Unknown::IsAPath,
@@ -278,7 +279,7 @@ impl Command {
         })
     }
 
-    /// Returns all its session arguments.
+    /// Returns all arguments that name sessions.
     fn arguments(&mut self) -> Vec<Argument<'_>> {
         let session = |session| vec![Argument::Session(session)];
         match self {
@@ -338,7 +339,7 @@ impl Command {
         }
     }
 
-    /// Returns the session the command is about, if it is about one.
+    /// Returns the session that the command is about, if any.
     pub(crate) fn file(&mut self) -> Option<&Path> {
         let mut arguments = self.arguments();
         let argument = arguments.pop()?;
@@ -351,18 +352,18 @@ impl Command {
 
 /// An argument that names a session.
 enum Argument<'a> {
-    /// A session, wherever it is.
+    /// A session of any storage.
     Session(&'a mut SessionArg),
-    /// A file: the command works on nothing else.
+    /// A file, because the command works only on files.
     File(&'a mut PathBuf),
     /// A file of this machine, whatever store is chosen.
     LocalFile(&'a mut PathBuf),
 }
 
-/// The number of findings that other commands show.
+/// The maximum number of findings that other commands show.
 const MAX_WARNINGS: usize = 5;
 
-/// Says on stderr what is odd about the session, after what was asked for.
+/// Reports problems of the session on stderr, after the output.
 fn warn_of_findings(session: &Session, file: &Path, out: &mut Output) -> Result<(), Failure> {
     let findings = session.findings()?;
     if findings.is_empty() {

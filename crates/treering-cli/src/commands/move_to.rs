@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let cwd = directory(args)?;
-    // Looked at and let go of again: the library takes the lock itself.
+    // The lock is released again, because the library takes it itself.
     drop(hold(&args.file, Recent::Accepted, clock::now())?);
     if !args.force {
         in_use::check_idle(&args.file)?;
@@ -78,8 +78,8 @@ fn directory(args: &Args) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Returns where the session's file will be: beside the others of the project, if that is where it
-/// is now.
+/// Returns the new path of the session's file: in the project's directory, if it is in such a
+/// directory now.
 fn target(file: &Path, dialect: Dialect, old: &Path, new: &Path) -> Result<PathBuf, Failure> {
     let file = fork::absolute(file)?;
     let name = file.file_name().unwrap_or_default();

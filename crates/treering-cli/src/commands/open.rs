@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     }
 }
 
-/// Goes on with the last session of this directory.
+/// Continues the last session of this directory.
 pub(crate) fn go_on(out: &mut Output) -> Result<(), Failure> {
     let dir = interface::current_dir()?;
     let file = match last_session::of(&dir) {

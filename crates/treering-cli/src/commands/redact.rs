@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
 }
 
-/// `name.jsonl` becomes `name.redacted.jsonl`.
+/// Returns the path beside the session: `name.jsonl` becomes `name.redacted.jsonl`.
 fn beside(file: &Path) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let stem = name.strip_suffix(".zst").unwrap_or(&name);
@@ -70,7 +70,7 @@ fn beside(file: &Path) -> PathBuf {
     file.with_file_name(format!("{stem}.redacted.jsonl"))
 }
 
-/// The number of places of a kind that are shown.
+/// The maximum number of places of a kind that are shown.
 const MOST_PLACES: usize = 5;
 
 fn write(

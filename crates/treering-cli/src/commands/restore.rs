@@ -33,7 +33,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// A session in the trash. The path in `info` is that in the trash.
+/// A session in the trash. The path in `info` is its path in the trash.
 struct Trashed {
     file: TrashedFile,
     info: SessionInfo,
@@ -79,7 +79,8 @@ pub(crate) fn sessions_in_trash() -> std::io::Result<Vec<SessionInfo>> {
     Ok(read(&trash)?.into_iter().map(|one| one.info).collect())
 }
 
-/// Returns the sessions in the trash. Files of the name of a session that are none are left out.
+/// Returns the sessions in the trash. Files with the name of a session that are not sessions are
+/// left out.
 fn read(trash: &Trash) -> std::io::Result<Vec<Trashed>> {
     let session = |file: TrashedFile| {
         let info = treering::catalog::info(&file.path).ok()?;
@@ -88,7 +89,7 @@ fn read(trash: &Trash) -> std::io::Result<Vec<Trashed>> {
     Ok(trash.sessions()?.into_iter().filter_map(session).collect())
 }
 
-/// Returns the session that a text means: by its file, or as sessions are named everywhere.
+/// Returns the session that a text names: by its file, or by an address as in all commands.
 fn find<'a>(
     text: &str,
     found: &'a [Trashed],
@@ -118,7 +119,7 @@ fn find<'a>(
     found.iter().find(is_meant).ok_or_else(|| Failure::message(format!("{text}: not found")))
 }
 
-/// Returns the path that a session gets.
+/// Returns the path to which a session is restored.
 fn target(file: &TrashedFile, to: Option<&Path>) -> Result<PathBuf, Failure> {
     let name = file.origin.as_deref().unwrap_or(&file.path).file_name().unwrap_or_default();
     match (to, &file.origin) {

@@ -36,7 +36,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let recent = if args.force { Recent::Accepted } else { Recent::Refused };
-    // All of them can go, or none does.
+    // Either all sessions are removed, or none.
     let held: Vec<Removal<'_>> = args
         .files
         .iter()
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 
 /// A session that can be removed.
 enum Removal<'a> {
-    /// A file, which is kept from writers until then.
+    /// A file, which is locked until it is removed.
     File(&'a Path, File),
     Stored(&'a Arc<dyn Store>, &'a SessionId),
 }
@@ -121,7 +121,7 @@ fn write(path: &Path, trash: Option<&Path>, json: bool, out: &mut Output) -> Res
     note_companion(path, out)
 }
 
-/// Some agents keep more of a session in a directory of its name.
+/// Reports a directory with the session's name, in which some agents store more of a session.
 fn note_companion(path: &Path, out: &mut Output) -> Result<(), Failure> {
     let dir = path.with_extension("");
     if dir.is_dir() && dir != path {

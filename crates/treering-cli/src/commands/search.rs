@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     let options = Options::new()
         .sort(sort)
         .hits_per_session(if args.files { 1 } else { args.per_session.unwrap_or(usual) })
-        // A limited search does not wait for the rest to be counted.
+        // A limited search does not wait until all hits are counted.
         .counts_all(!args.files && args.limit.is_none())
         .max_hits(args.limit.unwrap_or(usize::MAX))
         .now(clock::now())
@@ -129,7 +129,8 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     }
 }
 
-/// Returns the files to search: those given, all in the directories given, or all there are.
+/// Returns the files to search: the given ones, all in the given directories, or all of this
+/// machine.
 fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     if given.is_empty() {
         return Ok(SessionIndex::new(sessions::places()).files());
@@ -203,7 +204,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// Writes the agent, title, age and place of a session.
+    /// Writes the agent, title, age and project of a session.
     fn write_head(&mut self, session: &SessionHits) -> Result<(), Failure> {
         let info = &session.info;
         let path = info.path.strip_prefix(".").unwrap_or(&info.path);
@@ -212,7 +213,7 @@ impl Report<'_> {
         let age = age(self.now - info.modified);
         let used = info.agent.name().len() + age.len() + columns(&path) + 6;
         let id = safe_line(info.id.as_str());
-        // Files are mostly named after the session.
+        // Most files are named after the session.
         let id = if path.contains(&id) { String::new() } else { format!("  {id}") };
         let room = self.out.width().saturating_sub(used + columns(&id)).max(16);
         let title = excerpt(info.title(), room);
@@ -238,7 +239,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// Returns the snippet, harmless, with its matches marked.
+    /// Returns the snippet, safe to show, with its matches marked.
     fn snippet(&self, snippet: &Snippet) -> String {
         let mut text = String::from(if snippet.cut_before { "…" } else { "" });
         for (piece, found) in snippet.pieces() {
@@ -316,7 +317,7 @@ fn write_fields(fields: &[(&str, Option<&str>)], out: &mut Output) -> Result<(),
     Ok(())
 }
 
-/// Returns where the matches are, counted in characters: every language can use that.
+/// Returns the positions of the matches in characters, which every programming language can use.
 fn character_ranges(snippet: &Snippet) -> Vec<(usize, usize)> {
     let mut at = 0;
     let mut ranges = Vec::new();

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     log: bool,
 }
 
-/// The interval at which files that no client has open are looked at.
+/// The interval at which files that no client has open are checked.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
@@ -134,7 +134,7 @@ fn server(args: &Args, store: &StoreChoice, token: &str) -> Result<Server, Failu
                 Some(store) => store,
                 None => {
                     let store: Arc<dyn Store> = Arc::new(local());
-                    // The first list is made while the server starts.
+                    // The first list is read while the server starts.
                     let ahead = Arc::clone(&store);
                     std::thread::spawn(move || drop(ahead.changes(None)));
                     store
@@ -159,14 +159,14 @@ fn server(args: &Args, store: &StoreChoice, token: &str) -> Result<Server, Failu
     }
     if args.log {
         server = server.log(|line| {
-            // There is no other place to say that standard error is closed.
+            // There is no other way to report that standard error is closed.
             let _ = writeln!(io::stderr(), "{line}");
         });
     }
     Ok(server)
 }
 
-/// Gives the server the model of `treering chat`, if there is one.
+/// Sets the model of `treering chat` for the server, if there is one.
 fn with_model(args: &Args, server: Server) -> Result<Server, Failure> {
     if args.no_model {
         return Ok(server);
@@ -175,7 +175,7 @@ fn with_model(args: &Args, server: Server) -> Result<Server, Failure> {
     let models = Models::new(&config, None, None);
     Ok(match models.chosen() {
         Ok(model) => server.chat(model, move |session| models.agent(session, &config)),
-        // The page says how to configure one.
+        // The page explains how to configure one.
         Err(_) => server,
     })
 }
@@ -189,10 +189,10 @@ fn local() -> LocalStore {
     }
 }
 
-/// The longest file that can be a token file, in bytes.
+/// The maximum size of a token file, in bytes.
 const MAX_TOKEN_FILE: u64 = 4096;
 
-/// Reads the admin token, or makes one.
+/// Reads the admin token, or creates one.
 fn token(args: &Args) -> Result<String, Failure> {
     let path = match &args.token_file {
         Some(path) => path.clone(),
@@ -255,7 +255,7 @@ impl Tokens for AllTokens {
     }
 }
 
-/// The spaces of a database. Tokens name them, so every name is one.
+/// The spaces of a database. Tokens name them, so every name is valid.
 #[derive(Debug)]
 struct DatabaseSpaces {
     database: PostgresStore,

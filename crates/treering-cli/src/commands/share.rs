@@ -40,7 +40,7 @@ pub(crate) struct Args {
     yes: bool,
 }
 
-/// The command unless the configuration names another.
+/// The default command.
 const COMMAND: [&str; 6] = ["gh", "gist", "create", "--desc", "{title}", "{file}"];
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
@@ -93,7 +93,7 @@ fn write(
     })
 }
 
-/// Returns the words of the command, with the document and its title in their places.
+/// Returns the words of the command, with the document and its title inserted.
 fn command(configured: &[String], file: &Path, title: &str) -> Vec<String> {
     let usual = || COMMAND.map(str::to_owned).to_vec();
     let words = if configured.is_empty() { usual() } else { configured.to_vec() };
@@ -105,7 +105,7 @@ fn command(configured: &[String], file: &Path, title: &str) -> Vec<String> {
     words.iter().map(put).collect()
 }
 
-/// Runs the command and waits for it. Its output is the user's.
+/// Runs the command and waits for it. Its output goes to the user.
 fn start(command: &[String]) -> Result<(), Failure> {
     let Some((program, words)) = command.split_first() else {
         return Err(Failure::message("the command of [share] is empty"));
@@ -124,7 +124,7 @@ fn start(command: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// A directory for the document, which only its user can read, and which goes with the command.
+/// A directory for the document that only its user can read. It is removed when this is dropped.
 struct Folder(PathBuf);
 
 impl Folder {

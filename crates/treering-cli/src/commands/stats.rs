@@ -103,7 +103,7 @@ impl Report {
         Ok(Report { sessions, stats, shared, context: Some(context) })
     }
 
-    /// Returns as many as can be read, and why the others cannot.
+    /// Returns the totals of the sessions that can be read, and the errors of the others.
     fn of_many(files: &[SessionArg]) -> Result<(Self, Vec<treering::Error>), Failure> {
         let mut ledger = Ledger::default().with_prices(Arc::new(prices::in_force()?));
         let (mut sessions, mut failed) = (Vec::new(), Vec::new());
@@ -190,7 +190,7 @@ impl Report {
         self.write_unknown(out)
     }
 
-    /// Returns the tables: title, and rows that used something.
+    /// Returns the tables: a title, and the rows with usage.
     fn groups(&self) -> Vec<(&'static str, Vec<(String, Usage)>)> {
         let stats = &self.stats;
         let mut purposes: Vec<(String, Usage)> = stats
@@ -276,7 +276,7 @@ impl Report {
     }
 }
 
-/// `bash 12, read 5`: the most frequent first.
+/// Returns a text such as `bash 12, read 5`, the most frequent first.
 fn tally<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> String {
     let mut counts: Vec<(&str, u64)> = counts.collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));

@@ -91,7 +91,7 @@ pub(crate) fn push(args: &Push, store: &StoreChoice, out: &mut Output) -> Result
         false => named(&args.sessions)?,
     };
     let mut syncer = Syncer::new(local, remote);
-    // A mistake in a pattern is one before anything is sent.
+    // An invalid pattern is an error before anything is sent.
     if args.redaction.redactor()?.is_some() {
         let redaction = args.redaction.clone();
         syncer = syncer.with_filter(move |session| {
@@ -154,7 +154,7 @@ pub(crate) fn sync(args: &Sync, store: &StoreChoice, out: &mut Output) -> Result
                 is_reached = true;
                 if has_news(&report) {
                     poll.mark_change();
-                    // A conflict is told and does not end the watch.
+                    // A conflict is reported and does not end the watch.
                     let _ = tell(&report, args.common.json, out);
                     out.finish()?;
                 }
@@ -170,7 +170,7 @@ pub(crate) fn sync(args: &Sync, store: &StoreChoice, out: &mut Output) -> Result
     told
 }
 
-/// Returns the store that was chosen.
+/// Opens the chosen store.
 fn remote(store: &StoreChoice, common: &Common) -> Result<Arc<dyn Store>, Failure> {
     store.open_with_token(common.token_file.as_deref())?.ok_or_else(|| Failure::Usage {
         what: "no store is chosen".to_owned(),
@@ -184,7 +184,7 @@ fn local() -> Arc<dyn Store> {
     Arc::new(LocalStore::new(SessionIndex::new(sessions::places())))
 }
 
-/// Lets a syncer remember what it did, beside the cache of the index.
+/// Lets a syncer record what it did, beside the cache of the index.
 fn recorded(syncer: Syncer) -> Syncer {
     let places = sessions::places();
     let directory = places.cache_file().and_then(Path::parent).map(|cache| cache.join("sync"));
@@ -211,7 +211,7 @@ fn run(
     Ok(report?)
 }
 
-/// Returns whether something happened.
+/// Returns whether the report has changes.
 fn has_news(report: &Report) -> bool {
     report.created + report.appended + report.retitled > 0
         || !report.conflicts.is_empty()
@@ -334,7 +334,7 @@ fn named(files: &[PathBuf]) -> Result<(Arc<dyn Store>, Vec<SessionId>), Failure>
     Ok((Arc::new(store), ids))
 }
 
-/// The files that were named, as a store that is only read.
+/// The named files as a read-only store.
 #[derive(Debug, Default)]
 struct NamedFiles {
     files: HashMap<SessionId, PathBuf>,
@@ -347,8 +347,8 @@ impl NamedFiles {
 }
 
 impl Store for NamedFiles {
-    /// Another one than that of all sessions: a file that is in no place of sessions was not removed from
-    /// there.
+    /// Returns another name than the store of all sessions has: a file outside the usual
+    /// directories was not removed from there.
     fn location(&self) -> String {
         "named files".to_owned()
     }

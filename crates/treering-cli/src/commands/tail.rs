@@ -1,8 +1,8 @@
 //! `treering tail`
 //!
-//! Between two looks the file may have grown, or may be another one: a repair and an upgrade put a new
-//! file in its place, a careless program cuts it off. Whatever happened is said, and what was not there
-//! before is shown.
+//! Between two polls the file may have grown, or may be another one: a repair or an upgrade
+//! replaces it, another program may truncate it. The command reports such changes, and shows all
+//! new entries.
 
 use super::log;
 use crate::error::Failure;
@@ -56,14 +56,14 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
                 tail.write(&new, out)?;
                 out.finish()?;
             }
-            // A file that is being replaced may be anything for a moment.
+            // A file that is being replaced may have any content for a moment.
             Err(error) => file.say_once(&error),
         }
     }
     Ok(())
 }
 
-/// The file as the file system sees it.
+/// The file with its metadata.
 struct File<'a> {
     path: &'a Path,
     stamp: Option<Stamp>,
@@ -75,9 +75,9 @@ impl<'a> File<'a> {
         File { path, stamp: stamp(path), trouble: None }
     }
 
-    /// Says what happened to the file, if it is more than growing.
+    /// Reports a change of the file other than growing.
     fn look(&mut self) {
-        // A session of a store has no file.
+        // A session of a store may have no file.
         let Some(now) = stamp(self.path) else { return };
         let before = self.stamp.replace(now);
         let path = safe_line(&self.path.to_string_lossy());
@@ -109,7 +109,7 @@ fn stamp(path: &Path) -> Option<Stamp> {
 
 struct Tail {
     session: Session,
-    /// Made when the first entry is shown to a person.
+    /// The short ids, built when the first entry is shown to a user.
     ids: Option<ShortIds>,
     /// The latest tool calls, for their results.
     calls: Calls,
@@ -139,7 +139,7 @@ impl Tail {
         for id in entries {
             let entry = match reader.entry(id.as_str()) {
                 Ok(entry) => entry,
-                // The file was cut off since: the next look will say so.
+                // The file was truncated meanwhile: the next poll reports it.
                 Err(error) => {
                     out.finish()?;
                     output::complain("note", &safe_line(&format!("{id} cannot be shown: {error}")));
@@ -158,7 +158,7 @@ impl Tail {
         Ok(())
     }
 
-    /// Writes the entry that another one continues, if that is not the one before it.
+    /// Writes the parent of an entry, if it is not the entry before it.
     fn write_turn(&self, entry: &Entry, ids: &ShortIds, out: &mut Output) -> Result<(), Failure> {
         let Some(before) = &self.before else { return Ok(()) };
         let turn = match entry.parent() {

@@ -92,7 +92,7 @@ fn create(
         return Err(Failure::with_hint(what, "choose another name, or revoke it first"));
     }
     let now = clock::now();
-    // The time that is so long ago, mirrored at now.
+    // The age is converted to a time in the future.
     let expires = expires.map(|ago| now + (now - ago.at(now)));
     database.create_token(&hash, &name, space, scope, expires)?;
     Ok(writeln!(out, "{token}")?)

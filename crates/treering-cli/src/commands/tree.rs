@@ -52,7 +52,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     warn_of_findings(&session, &args.file, out)
 }
 
-/// The path to the leaf. An entry is on it if it stands at its own depth there: no set needed.
+/// The path to the leaf. An entry is on it if the path has the entry at its depth, so no set is
+/// needed.
 struct ActivePath(Vec<EntryId>);
 
 impl ActivePath {
@@ -127,14 +128,14 @@ impl Shown {
 /// The largest number of levels that are drawn; outer ones are counted instead.
 const MAX_LEVELS: usize = 16;
 
-/// Writes the tree for people, in the layout of the terminal interface.
+/// Writes the tree for users, in the layout of the terminal interface.
 pub(super) fn write(session: &Session, shown: Shown, out: &mut Output) -> Result<(), Failure> {
     let (outline, dialect) = (Outline::of(session), session.dialect());
     let node = |at: u32| outline.nodes().get(at as usize);
     let is_shown = |at: u32| node(at).is_some_and(|node| shown.has(node, dialect));
     let is_active = |at: u32| node(at).is_some_and(|node| node.is_active);
     let rows = TreeRows::lay_out(&outline, is_shown, |_| false);
-    // If the leaf itself is hidden, the last visible entry above it stands for it.
+    // If the leaf itself is hidden, the last visible entry above it is marked instead.
     let leaf = rows.all().iter().rposition(|row| is_active(row.node));
     if outline.leaf().is_none() {
         let mark = out.paint(Style::Leaf, "← leaf");

@@ -1,7 +1,8 @@
 //! `treering watch`
 //!
-//! Of a session only its size and a few words are remembered; of what is added only the line ends are
-//! counted. So it does not matter how large sessions are, or how many are written to.
+//! Only the size and the title of a session are kept, and of appended bytes only the line ends are
+//! counted. The cost therefore does not depend on the size of sessions, or on how many are being
+//! written.
 
 use crate::clock;
 use crate::error::Failure;
@@ -69,7 +70,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     Ok(())
 }
 
-/// Tells what happens to the sessions of a store.
+/// Reports the changes of the sessions of a store.
 fn watch_store(
     args: &Args,
     store: &Arc<dyn Store>,
@@ -141,7 +142,8 @@ fn watch_store(
     Ok(())
 }
 
-/// Up to which size a session without a name or message is read again when it grows, in bytes.
+/// The maximum size of a session without a name or message that is read again when it grows, in
+/// bytes.
 const MAX_READ_AGAIN: u64 = 1 << 20;
 
 /// The remembered state of a session.
@@ -166,7 +168,7 @@ impl Title {
 }
 
 struct Watched {
-    /// Only its sessions.
+    /// The project whose sessions are reported; `None` for all.
     project: Option<Project>,
     titles: HashMap<PathBuf, Title>,
     json: bool,
@@ -185,7 +187,7 @@ impl Watched {
         output::complain("note", &format!("watching {sessions}{of}; Ctrl-C ends"));
     }
 
-    /// Tells an event, if it is about a session of the project.
+    /// Reports an event, if it is about a session of the project.
     fn tell(&mut self, event: &Event, out: &mut Output) -> Result<bool, Failure> {
         let path = &event.path;
         let known = match event.change {
@@ -193,7 +195,7 @@ impl Watched {
             FileChange::Grown { .. } | FileChange::Shrunk { .. } => self.titles.get(path).cloned(),
             FileChange::New | FileChange::Replaced => None,
         };
-        // A file becomes a session with its first lines, and gets something to be called by.
+        // A file becomes a session with its first lines, and gets its title with later ones.
         let is_small = path.metadata().is_ok_and(|metadata| metadata.len() < MAX_READ_AGAIN);
         let is_unnamed = match &known {
             Some(title) => title.text.is_empty() && is_small,

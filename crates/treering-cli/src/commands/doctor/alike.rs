@@ -1,21 +1,21 @@
-//! Findings that are alike, put together: a file that lacks one thing often lacks it on every line.
+//! Groups similar findings: a file often has the same problem on many lines.
 
 use treering::findings::Finding;
 
-/// Most findings of one kind that are shown; the others are counted.
+/// The maximum number of findings of one kind that are shown; the others are counted.
 const MAX_OF_A_KIND: usize = 5;
 
-/// Most ranges of lines that are listed.
+/// The maximum number of ranges of lines that are listed.
 const MAX_RANGES: usize = 6;
 
-/// One row of a report: a finding, or several that are alike.
+/// One row of a report: a finding, or several similar ones.
 #[derive(Debug)]
 pub(super) struct Row<'a> {
     pub(super) first: &'a Finding,
-    /// The lines of all of them, in order.
+    /// The lines of all findings of the row, in order.
     lines: Vec<u64>,
     count: usize,
-    /// They are of one kind, but do not say the same.
+    /// Whether the findings are of one kind, but have different texts.
     is_rest: bool,
 }
 
@@ -29,12 +29,12 @@ impl<'a> Row<'a> {
         self.lines.extend(finding.line);
     }
 
-    /// Returns where the first of them is.
+    /// Returns the position of the first finding.
     pub(super) fn place(&self) -> String {
         self.first.line.map_or("file".to_owned(), |line| format!("line {line}"))
     }
 
-    /// Returns the text that they share.
+    /// Returns the text of the row.
     pub(super) fn what(&self) -> String {
         let (what, lines) = (self.first.problem.to_string(), ranges(&self.lines));
         match (self.is_rest, self.count) {
@@ -46,7 +46,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Puts together findings that say the same, and the rest of those of which there are many of a kind.
+/// Groups findings with the same text, and the rest of a kind with many findings.
 pub(super) fn together(findings: &[Finding]) -> Vec<Row<'_>> {
     use std::collections::HashMap;
     let mut rows: Vec<Row<'_>> = Vec::new();
@@ -77,14 +77,14 @@ pub(super) fn together(findings: &[Finding]) -> Vec<Row<'_>> {
             }
         }
     }
-    // One more needs no more room than saying that there is one more.
+    // Showing one more finding takes no more room than saying that there is one more.
     for row in rows.iter_mut().filter(|row| row.count == 1) {
         row.is_rest = false;
     }
     rows
 }
 
-/// `3–7, 9, 12`
+/// Returns ranges such as `3–7, 9, 12`.
 fn ranges(lines: &[u64]) -> String {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for &line in lines {

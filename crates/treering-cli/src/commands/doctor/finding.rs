@@ -1,4 +1,4 @@
-//! Prints findings, for people and for programs.
+//! Prints findings, for users and for programs.
 
 use super::alike::{Row, together};
 use super::{Detail, Health};
@@ -27,12 +27,12 @@ pub(super) fn write(
     Ok(if diagnosis.is_healthy() { Health::Healthy } else { Health::Ill })
 }
 
-/// Returns how many findings there are of each severity, the worst first.
+/// Returns the number of findings of each severity, the worst first.
 pub(super) fn severities(findings: &[Finding]) -> [usize; 3] {
     SEVERITIES.map(|severity| findings.iter().filter(|f| f.severity() == severity).count())
 }
 
-/// `2 errors, 1 note`
+/// Returns a text such as `2 errors, 1 note`.
 pub(super) fn tally(severities: [usize; 3]) -> String {
     let tally = SEVERITIES.into_iter().zip(severities).filter_map(|(severity, number)| {
         let name = severity.name();
@@ -50,7 +50,7 @@ pub(super) fn style(severity: Severity) -> Style {
     }
 }
 
-/// One line for one file of several.
+/// Writes one line for one of several files.
 fn write_summary(diagnosis: &Diagnosis, out: &mut Output) -> Result<(), Failure> {
     let path = safe_line(&diagnosis.path.to_string_lossy());
     let tally = tally(severities(&diagnosis.findings));
@@ -98,7 +98,7 @@ fn write_all(diagnosis: &Diagnosis, detail: Detail, out: &mut Output) -> Result<
     Ok(())
 }
 
-/// The findings, worst first, and what to do about them.
+/// Writes the findings, worst first, and advice.
 pub(super) fn write_groups(
     findings: &[Finding],
     detail: Detail,
@@ -148,7 +148,7 @@ fn write_json(diagnosis: &Diagnosis, out: &mut Output) -> Result<(), Failure> {
     Ok(out.write_all(b"}\n")?)
 }
 
-/// Findings as a JSON array.
+/// Writes findings as a JSON array.
 pub(super) fn write_findings(findings: &[Finding], out: &mut Output) -> io::Result<()> {
     for (at, finding) in findings.iter().enumerate() {
         out.write_all(if at == 0 { b"[" } else { b"," })?;
@@ -168,7 +168,7 @@ pub(super) fn write_findings(findings: &[Finding], out: &mut Output) -> io::Resu
     out.write_all(if findings.is_empty() { b"[]" } else { b"]" })
 }
 
-/// A file that could not be looked at.
+/// Writes that a file could not be examined.
 pub(super) fn write_failure(path: &Path, error: &Error, out: &mut Output) -> Result<(), Failure> {
     out.write_all(b"{\"path\":")?;
     out.json_path(path)?;

@@ -53,7 +53,7 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
-/// Whether everything that was looked at is healthy.
+/// Whether all examined files are healthy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Health {
     Healthy,
@@ -63,11 +63,11 @@ enum Health {
 /// The amount of detail about a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
-    /// Everything: it is the only one. Findings that are alike are put together.
+    /// All findings, for a single file. Similar findings are grouped.
     Full,
-    /// Everything, each finding for itself.
+    /// All findings, each on its own.
     Verbose,
-    /// A line: there are others.
+    /// One line for each of several files.
     Summary,
 }
 
@@ -158,7 +158,7 @@ impl Args {
     }
 }
 
-/// Returns the files that are meant, directories looked through as `ls` does, and whether there was a
+/// Returns the files to examine, with directories searched as `ls` does, and whether there was a
 /// directory without any.
 fn files(paths: &[PathBuf]) -> (Vec<PathBuf>, bool) {
     let (mut all, mut is_lacking) = (Vec::new(), false);

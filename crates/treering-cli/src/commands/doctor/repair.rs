@@ -1,4 +1,4 @@
-//! Prints the report of a repair, for people and for programs.
+//! Prints the report of a repair, for users and for programs.
 
 use super::finding::{write_findings, write_groups};
 use super::{Detail, Health};
@@ -45,7 +45,7 @@ pub(super) fn write(
     write_remaining(&repair.remaining, detail, json, out)
 }
 
-/// Prints errors and warnings that a repair has no rule for.
+/// Prints errors and warnings that a repair cannot remove.
 fn write_remaining(
     remaining: &[Finding],
     detail: Detail,
@@ -61,17 +61,17 @@ fn write_remaining(
     Ok(if bad.is_empty() { Health::Healthy } else { Health::Ill })
 }
 
-/// A repair that was planned and not carried out.
+/// A repair that was planned but not carried out.
 pub(super) struct Planned {
     pub(super) plan: RepairPlan,
     pub(super) options: RepairOptions,
     /// The findings that the repair would remove.
     pub(super) removed: Vec<Finding>,
-    /// The findings that would stay.
+    /// The findings that would remain.
     pub(super) left: Vec<Finding>,
 }
 
-/// Prints what a repair would do.
+/// Prints the changes that a repair would make.
 pub(super) fn write_plan(
     planned: &Planned,
     detail: Detail,

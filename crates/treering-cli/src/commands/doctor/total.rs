@@ -10,15 +10,15 @@ use treering::findings::{Finding, Severity};
 #[derive(Debug, Default)]
 pub(super) struct Total {
     files: usize,
-    /// Files with errors or warnings.
+    /// The number of files with errors or warnings.
     ill: usize,
-    /// Files that could not be looked at.
+    /// The number of files that could not be examined.
     pub(super) unreadable: usize,
     severities: [usize; 3],
 }
 
 impl Total {
-    /// Takes in the findings of one file.
+    /// Adds the findings of one file.
     pub(super) fn add(&mut self, findings: &[Finding]) {
         self.files += 1;
         let is_bad = |finding: &Finding| finding.severity() >= Severity::Warning;

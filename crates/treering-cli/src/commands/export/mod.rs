@@ -185,14 +185,14 @@ fn part(args: &Args, format: Format, session: &Session) -> Result<Part, Failure>
     })
 }
 
-/// Returns the file to write; `None` is stdout.
+/// Returns the file to write; `None` for stdout.
 fn target(args: &Args, file: &Path, format: Format) -> Option<PathBuf> {
     match &args.output {
         Some(path) if path.as_os_str() == "-" => None,
         Some(path) => Some(path.clone()),
         None if format != Format::Html && !io::stdout().is_terminal() => None,
         None => {
-            // A session must not be taken for the one it comes from.
+            // The exported session must not be confused with its source.
             let branch = if format == Format::Jsonl { "export." } else { "" };
             let extension = format!("{branch}{}", format.extension());
             Some(PathBuf::from(document_name(file, &extension)))
@@ -213,7 +213,7 @@ fn write(
         Format::Json => export.json(session, out),
     };
     done.map_err(|error| match error {
-        // Writing a session goes through the library, which cannot tell who closed the pipe.
+        // A session is written by the library, which does not know that a closed pipe is no error.
         treering_export::Error::Session(treering::Error::Storage(error))
             if error.kind() == io::ErrorKind::BrokenPipe =>
         {

@@ -17,10 +17,10 @@ use treering::{OpenOptions, Session};
 use treering_export::Site;
 use treering_index::SessionIndex;
 
-/// The number of sessions that cannot be read that are named.
+/// The maximum number of unreadable sessions that are named.
 const MAX_NAMED: usize = 5;
 
-/// Writes the sessions that are asked for as a site in `dir`.
+/// Writes the selected sessions as a site in `dir`.
 pub(super) fn write(
     args: &Args,
     dir: &Path,
@@ -49,14 +49,14 @@ pub(super) fn write(
         let hint = "`treering ls --all` lists the sessions of this machine";
         return Err(Failure::with_hint("there are no such sessions: nothing was written", hint));
     }
-    // Patterns may tell what they are to hide, so that only their hash is kept.
+    // Patterns may reveal what they should hide, so only their hash is stored.
     let mut hasher = DefaultHasher::new();
     format!("{:?}", args.redaction).hash(&mut hasher);
     let variant =
         if is_redacted { format!("redacted {:016x}", hasher.finish()) } else { String::new() };
     let site = Site::open(dir, variant).map_err(|error| unwritable(dir, &error))?;
     let open = |info: &SessionInfo| {
-        // Every session has a redactor of its own, so that its page does not depend on the others.
+        // Every session has its own redactor, so that its page does not depend on the others.
         let redactor = args
             .redaction
             .redactor()

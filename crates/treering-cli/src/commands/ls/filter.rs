@@ -14,7 +14,7 @@ pub(super) enum Sort {
     Cost,
 }
 
-/// Sorts sessions that are sorted by their time; that order stays where the other does not decide.
+/// Sorts sessions that are already sorted by time; equal ones keep that order.
 pub(super) fn sort(sessions: &mut [&SessionInfo], by: Sort) {
     match by {
         Sort::Modified => {}

@@ -157,9 +157,9 @@ fn project(args: &Args, places: &Places) -> Result<Option<ProjectFilter>, Failur
     }
 }
 
-/// Returns the sessions of a directory that was named.
+/// Returns the sessions of a directory that the user named.
 fn in_directory(dir: &Path) -> Result<Contents, Failure> {
-    // The library takes a missing directory for an empty one; a user who typed it does not.
+    // The library treats a missing directory as empty, but a user who typed it made a mistake.
     if let Err(error) = std::fs::read_dir(dir) {
         return Err(Failure::message(format!("{}: {error}", dir.display())));
     }
@@ -230,7 +230,7 @@ fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says why the list is empty and what to try.
+/// Reports why the list is empty, and what to try.
 fn say_nothing_found(args: &Args, places: &Places, project: Option<&ProjectFilter>, found: usize) {
     let show = |path: &Path| safe_line(&path.to_string_lossy());
     if let Some(dir) = &args.directory {
@@ -262,11 +262,11 @@ fn say_nothing_found(args: &Args, places: &Places, project: Option<&ProjectFilte
     output::complain("hint", hint);
 }
 
-/// The number of files that are not sessions that are named.
+/// The maximum number of files that are not sessions that are named.
 const MAX_SKIPPED: usize = 5;
 
-/// Reports what was left out. Where agents keep their sessions, other files are normal,
-/// and a number is enough.
+/// Reports the files that were left out. In the agents' directories other files are normal, so
+/// their number is enough.
 pub(super) fn warn_of_skipped(skipped: &[Skipped], is_directory: bool) {
     let (none, unreadable): (Vec<&Skipped>, Vec<&Skipped>) =
         skipped.iter().partition(|skipped| skipped.is_no_session && !is_directory);

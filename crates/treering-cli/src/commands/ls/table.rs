@@ -1,8 +1,7 @@
 //! Sessions as a table that fits its terminal.
 //!
-//! Every column is as wide as what is in it; a column with nothing in it is left out. The title and the
-//! last column share what is left. Where that is too little to read anything, columns go, the least
-//! telling first.
+//! Every column is as wide as its content; an empty column is left out. The title and the last
+//! column share the rest. If that is too narrow, columns are left out, the least important first.
 
 use crate::amounts::tokens;
 use crate::error::Failure;
@@ -18,13 +17,13 @@ use treering::catalog::SessionInfo;
 pub(super) enum Shown<'a> {
     /// The files in a directory.
     Directory(&'a Path),
-    /// Sessions from anywhere, perhaps of one project.
+    /// Sessions of the index, perhaps of one project.
     SessionIndex {
-        /// The beginnings of ids that are enough.
+        /// The shortest unambiguous beginnings of ids.
         ids: HashMap<&'a str, &'a str>,
         project: Option<&'a Path>,
         home: Option<&'a Path>,
-        /// The number of findings is asked for.
+        /// Whether the number of findings is shown.
         findings: bool,
     },
 }
@@ -32,7 +31,7 @@ pub(super) enum Shown<'a> {
 /// The format of times in a list.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum When {
-    /// The age, seen from this time.
+    /// The age relative to this time.
     Ago(i64),
     Iso,
 }
@@ -40,13 +39,13 @@ pub(super) enum When {
 /// The way a column shrinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Width {
-    /// It stays as it is.
+    /// The column has a fixed width.
     Fixed,
-    /// It may go; those with the lowest number go first.
+    /// The column may be left out; those with the lowest number first.
     Optional(u8),
-    /// It takes what is left, and its end is cut off.
+    /// The column takes the rest of the width, and is cut at its end.
     Title,
-    /// The same with what the title leaves, and its beginning is cut off.
+    /// The column takes what the title leaves, and is cut at its beginning.
     Last,
 }
 
@@ -79,7 +78,8 @@ impl Column {
 
     fn cell(&self, text: &str, width: usize) -> String {
         let text = match self.width {
-            // Where all of it is shown, a long one goes beyond the column, which stays narrow for the others.
+            // If nothing is cut, a long text extends beyond the column, which stays narrow for the
+            // others.
             Width::Title | Width::Last if width >= WIDEST => text.into(),
             Width::Last => fit_end(text, width),
             _ => fit(text, width),
@@ -91,13 +91,13 @@ impl Column {
     }
 }
 
-/// The width that a column is never made wider than.
+/// The maximum width of a column.
 const WIDEST: usize = 200;
 
-/// The least width of a readable title.
+/// The minimum width of a readable title.
 const TITLE: usize = 30;
 
-/// The least width of the last column.
+/// The minimum width of the last column.
 const LAST: usize = 12;
 
 pub(super) fn write(
@@ -106,7 +106,7 @@ pub(super) fn write(
     when: When,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    // In a pipe every field is whole.
+    // Nothing is cut in a pipe.
     let is_whole = out.table_width() == usize::MAX;
     let mut table = table(sessions, shown, when, is_whole);
     let widths = lay_out(&mut table, out.table_width());
@@ -220,7 +220,7 @@ fn lay_out(table: &mut Vec<Column>, width: usize) -> Vec<usize> {
             table.remove(least);
             continue;
         }
-        // The title comes first, but does not leave the last column without anything.
+        // The title takes precedence, but the last column keeps a part of the width.
         let last = last.min(left.saturating_sub(title).max(left / 3));
         return table
             .iter()
@@ -238,7 +238,7 @@ fn file(session: &SessionInfo, dir: &Path) -> String {
     safe_line(&file.to_string_lossy())
 }
 
-/// Returns a session's directory, as short as it can be said: nothing for the project's own.
+/// Returns a session's directory in its shortest form: empty for the project's own.
 fn place(cwd: &str, project: Option<&Path>, home: Option<&Path>) -> String {
     match project.and_then(|project| Path::new(cwd).strip_prefix(project).ok()) {
         Some(inside) => safe_line(&inside.to_string_lossy()),

@@ -184,7 +184,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
 }
 
 impl Args {
-    /// Returns the times that are asked for.
+    /// Returns the selected range of times.
     fn range(&self, zone: &Zone, now: i64) -> Result<Range<i64>, Failure> {
         let at = |text: &String| match zone.day_range(text, now) {
             Some(day) => Ok(day),
@@ -223,7 +223,7 @@ fn on_this_machine(args: &Args) -> Loaded {
     Loaded { sessions, seed: found.seed, skipped: found.contents.skipped }
 }
 
-/// Reads the sessions of a store. One that cannot be read is named and left out.
+/// Reads the sessions of a store. A session that cannot be read is reported and left out.
 fn in_store(
     store: &Arc<dyn Store>,
     args: &Args,

@@ -96,7 +96,7 @@ fn write_block(block: &Block<'_>, now: i64, out: &mut Output) -> Result<(), Fail
     Ok(())
 }
 
-/// The headings after the first, which says what a row is.
+/// The headings after the first, which depends on the rows.
 const HEADINGS: &str = "sessions,requests,input,output,cache_read,cache_write,total_tokens,cost,\
                         cost_computed,cost_unknown_requests";
 

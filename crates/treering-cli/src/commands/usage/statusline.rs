@@ -1,4 +1,4 @@
-//! Usage in one line, for prompts.
+//! Writes usage on one line, for prompts.
 
 use super::Context;
 use crate::amounts::{cost, dollars, tokens};
@@ -8,8 +8,8 @@ use std::io::Write;
 use treering::usage::Usage;
 use treering_usage::Block;
 
-/// Writes what was used today, and of the block in force what was used, how long it lasts, and at which
-/// speed it is used: `today ~$4.20 1.2M | block ~$1.10 2h13m left | ~$0.85/h`.
+/// Writes the usage of today, and the usage, the remaining time and the rate of the current block:
+/// `today ~$4.20 1.2M | block ~$1.10 2h13m left | ~$0.85/h`.
 pub(super) fn write(context: &Context<'_>, out: &mut Output) -> Result<(), Failure> {
     let Context { counted, zone, now, .. } = context;
     let today = zone.day_range("today", *now).unwrap_or(*now..*now);
@@ -34,7 +34,7 @@ fn amount(usage: &Usage) -> String {
     }
 }
 
-/// Returns how long a block still lasts: `2h13m`.
+/// Returns the remaining time of a block: `2h13m`.
 pub(super) fn left(block: &Block<'_>, now: i64) -> String {
     let minutes = block.end.saturating_sub(now).max(0) / 60_000;
     format!("{}h{:02}m", minutes / 60, minutes % 60)

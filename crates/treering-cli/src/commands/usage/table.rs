@@ -22,14 +22,14 @@ const BAR: usize = 20;
 const HEADINGS: [&str; 7] =
     ["SESSIONS", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "TOTAL", "COST"];
 
-/// The order in which columns are left out where the terminal is too narrow.
+/// The order in which columns are left out if the terminal is too narrow.
 const LEFT_OUT: [usize; 5] = [4, 3, 0, 1, 2];
 
 /// A line of the table.
 struct Line {
     name: String,
     cells: [String; 7],
-    /// The value that its bar shows; none for models and the sum.
+    /// The value of the bar; `None` for models and the sum.
     bar: Option<f64>,
     style: Option<Style>,
 }
@@ -98,7 +98,7 @@ fn model_name(model: &str) -> String {
     if model.is_empty() { "(unknown)".to_owned() } else { safe_line(model) }
 }
 
-/// Names of rows, for people.
+/// The names of rows for users.
 struct Names<'a> {
     context: &'a Context<'a>,
     home: Option<std::path::PathBuf>,
@@ -182,12 +182,12 @@ fn bar(value: f64, most: f64, width: usize) -> String {
     if most <= 0.0 || value <= 0.0 || width == 0 {
         return String::new();
     }
-    // What is there is visible, however little it is.
+    // A value above zero is always visible.
     let eighths = ((value / most * (width * 8) as f64).round() as usize).clamp(1, width * 8);
     "█".repeat(eighths / 8) + PARTS[eighths % 8]
 }
 
-/// Writes how fast the block in force is used up.
+/// Writes the rate of usage of the current block.
 fn write_pace(block: &Block<'_>, now: i64, out: &mut Output) -> Result<(), Failure> {
     let Some(pace) = block.pace(now) else { return Ok(()) };
     let mark = if block.row.usage.computed_requests > 0 { "~" } else { "" };
@@ -206,7 +206,7 @@ fn write_pace(block: &Block<'_>, now: i64, out: &mut Output) -> Result<(), Failu
 /// The number of models without a price that are named.
 const MAX_UNKNOWN: usize = 10;
 
-/// Writes where computed costs come from, and what is unknown.
+/// Writes the source of computed costs, and the models with unknown prices.
 fn write_notes(context: &Context<'_>, out: &mut Output) -> Result<(), Failure> {
     let usage = context.counted.usage();
     let mut notes = Vec::new();
