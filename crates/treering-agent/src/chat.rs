@@ -45,7 +45,7 @@ pub struct ChatTurn {
     pub side: ChatSide,
     /// The text.
     pub text: String,
-    /// Images, as media type and Base64 data.
+    /// The images of the turn, as media type and Base64 data.
     pub images: Vec<(String, String)>,
 }
 

@@ -26,7 +26,7 @@ pub enum AgentError {
     /// A fork before an entry requires a user message, and this entry is not one.
     #[error("entry {0} is not a user message: fork at it, not before it")]
     NotAUserMessage(EntryId),
-    /// There is no user message to go back to.
+    /// There is no earlier user message to navigate to.
     #[error("there is no user message before this point to go back to")]
     NothingToPop,
     /// A handler named an entry to keep that is not on the branch.

@@ -18,7 +18,7 @@ pub struct DiffLine<'a> {
 
 /// The largest cost of a comparison, per byte of text.
 const MAX_COST: usize = 64;
-/// Unchanged lines around a change.
+/// The number of unchanged lines that are shown around a change.
 const CONTEXT: usize = 3;
 
 /// Returns the removed, added and unchanged lines. A line with the sign `⋯` replaces unchanged

@@ -60,7 +60,7 @@ impl Stamp {
     }
 }
 
-/// Watches session files by polling.
+/// A watcher of session files, which polls them.
 ///
 /// ```
 /// # let dir = tempfile::tempdir()?;

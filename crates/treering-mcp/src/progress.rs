@@ -8,7 +8,7 @@ use treering::catalog::Progress;
 /// The maximum number of notifications of progress during a call.
 const TOLD: u64 = 50;
 
-/// Creates the notifications of progress that a client has requested with a call.
+/// The notifications of progress that a client has requested with a call.
 ///
 /// ```
 /// use treering::catalog::Progress;

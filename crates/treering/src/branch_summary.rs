@@ -1,8 +1,9 @@
 //! Collects the material for the summary of an abandoned branch.
 //!
-//! When the leaf moves to another branch, a summary of the abandoned entries can come along. The
-//! newest entries matter most: they are collected backwards until the budget is spent. Tool results
-//! are left out, because the calls say what was done; file lists come from all of it.
+//! When the leaf moves to another branch, a summary of the abandoned entries can be written there.
+//! The newest entries matter most: they are collected backwards until the budget is spent. Tool
+//! results are left out, because the calls show what was done; the lists of files come from all
+//! entries.
 
 use crate::compaction::{FileOps, SummarySource, conversation_text, estimate_tokens};
 use crate::context::{ContextMessage, Edits};
@@ -149,7 +150,7 @@ impl AbandonedBranch {
     }
 }
 
-/// Leaving branches.
+/// Abandoned branches.
 impl Session {
     /// Returns the entries that are abandoned when the leaf moves from one position to another, with
     /// as many of their newest messages as fit into `budget` tokens (see [`branch_budget`]).

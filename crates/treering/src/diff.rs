@@ -15,7 +15,7 @@ use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::Row;
 use crate::usage::{self, Usage};
 
-/// Two branches side by side.
+/// A comparison of two branches.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Diff {

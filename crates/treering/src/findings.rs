@@ -61,11 +61,12 @@ impl Severity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Place {
-    /// On the path to the active leaf.
+    /// The call or result is on the path to the active leaf.
     Path,
-    /// On the path to the active leaf, with no message after it: the tool may still be running.
+    /// The call or result is on the path to the active leaf, with no message after it: the tool may
+    /// still be running.
     End,
-    /// On another branch.
+    /// The call or result is on another branch.
     Elsewhere,
 }
 

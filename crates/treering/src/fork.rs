@@ -26,7 +26,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Choices for a fork. All have defaults.
+/// Options for a fork. All have defaults.
 ///
 /// ```
 /// use treering::{Dialect, ForkOptions, SessionId};

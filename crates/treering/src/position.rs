@@ -25,9 +25,9 @@ pub enum Position {
     /// The active leaf of the session at the time of the call.
     #[default]
     Leaf,
-    /// An entry.
+    /// The position of an entry.
     Entry(EntryId),
-    /// Before the first entry: the parent of a root.
+    /// The position before the first entry, which is the parent of a root.
     Start,
 }
 

@@ -157,7 +157,7 @@ pub struct TreeOverride {
     pub custom_instructions: Option<String>,
     /// Whether the instructions replace the usual ones.
     pub replace_instructions: Option<bool>,
-    /// Another label.
+    /// The label to set instead.
     pub label: Option<String>,
 }
 

@@ -189,7 +189,7 @@ impl fmt::Debug for Tools {
     }
 }
 
-/// Setting up.
+/// Setup.
 impl AgentSession {
     /// Creates a session with default settings, no summarizer and no handlers.
     pub fn new(session: Session) -> Self {

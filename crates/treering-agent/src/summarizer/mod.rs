@@ -64,7 +64,7 @@ pub type OnDelta = Box<dyn FnMut(Delta<'_>) + Send>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delta<'a> {
-    /// More text.
+    /// More text of the summary or the answer.
     Text(&'a str),
     /// More of the model's thinking before it answers, which is not part of the text.
     Thinking(&'a str),

@@ -54,11 +54,11 @@ use treering::{CreateOptions, Error, Result, Session, SessionId};
 /// The direction of a synchronization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// From the local store to the remote one.
+    /// Copies from the local store to the remote one.
     Push,
-    /// From the remote store to the local one.
+    /// Copies from the remote store to the local one.
     Pull,
-    /// Both directions, one after the other.
+    /// Copies in both directions, one after the other.
     Both,
 }
 
@@ -75,7 +75,7 @@ impl Direction {
 /// Returns a session read through a filter.
 type Filter = Box<dyn Fn(&Session) -> Result<Session> + Send + Sync>;
 
-/// Synchronizes the sessions of two stores.
+/// A synchronization of the sessions of two stores.
 pub struct Syncer {
     local: Arc<dyn Store>,
     remote: Arc<dyn Store>,

@@ -16,9 +16,9 @@ pub enum Filter {
     Default,
     /// The conversation without tool results.
     NoTools,
-    /// User messages.
+    /// Only user messages.
     UserOnly,
-    /// Labeled entries.
+    /// Only labeled entries.
     LabeledOnly,
     /// Every entry.
     All,

@@ -143,7 +143,7 @@ impl TreeRows {
         end
     }
 
-    /// Returns the row that continues a row, or the first row that hangs on it if no visible row continues it.
+    /// Returns the row that continues a row, or its first child if no visible row continues it.
     fn continuation(&self, at: usize) -> Option<usize> {
         let next = self.rows.get(at)?.next as usize;
         match next < self.rows.len() {

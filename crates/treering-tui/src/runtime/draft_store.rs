@@ -27,7 +27,7 @@ const FORMAT: &str = "treering drafts 1";
 const DRAFTS: &str = "drafts";
 const LOCK: &str = "lock";
 
-/// Writes unsent text to a directory, on a thread.
+/// A store for unsent text, which writes to a directory on a thread.
 #[derive(Debug, Default)]
 pub struct DraftStore {
     texts: Option<Sender<UnsentText>>,

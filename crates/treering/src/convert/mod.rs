@@ -29,11 +29,11 @@ use std::path::Path;
 pub(crate) enum Extent {
     /// The path to one entry.
     Path,
-    /// Every entry.
+    /// All entries.
     Whole,
 }
 
-/// Choices for a conversion. All have defaults.
+/// Options for a conversion. All have defaults.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ConvertOptions {
@@ -137,12 +137,13 @@ impl ConversionPlan<'_> {
         &self.outcomes
     }
 
-    /// Writes the session as it was when the conversion was planned to the new file `target`.
+    /// Writes the session, in the state in which the conversion was planned, to the new file
+    /// `target`.
     ///
     /// # Errors
     ///
-    /// Fails and writes nothing if `target` exists, or if the result, read by the rules of its agent,
-    /// does not give the same contexts.
+    /// Fails and writes nothing if `target` exists, or if the result, read by the rules of its
+    /// agent, does not have the same contexts.
     pub fn apply(&self, target: impl AsRef<Path>) -> Result<ConversionReport> {
         let target = target.as_ref();
         check(target, self.to())?;

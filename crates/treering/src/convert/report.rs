@@ -21,7 +21,7 @@ pub struct ConversionReport {
     pub ends: usize,
 }
 
-/// The entries of a session that a conversion carries, adapts and leaves out, by kind.
+/// The outcome for the entries of a session, by kind: kept exactly, adapted or left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcomes {
     items: BTreeMap<String, Kinds>,

@@ -11,13 +11,13 @@ use crate::tree::{NONE, Node, Row, Tree};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reachability {
-    /// Entries in the tree.
+    /// The number of entries in the tree.
     pub entries: usize,
-    /// Entries of the tree that the active leaf belongs to, its other branches included.
+    /// The number of entries in the tree of the active leaf, including its other branches.
     pub reachable: usize,
-    /// Entries on the path from the root to the active leaf.
+    /// The number of entries on the path from the root to the active leaf.
     pub path: usize,
-    /// Messages in the context at the active leaf.
+    /// The number of messages in the context at the active leaf.
     pub messages: usize,
 }
 

@@ -1,8 +1,8 @@
 //! Carries out a repair and verifies the result.
 //!
 //! The invariant is that of an upgrade: at every moment a path names the complete old file or the
-//! complete new one, and the new one only after it was read again and found to hold everything that
-//! could be read in the old one.
+//! complete new one, and the new one only after it was read again and found to contain everything
+//! that could be read in the old one.
 
 use super::history::{self, Reachability};
 use super::plan::{RepairEdits, is_mere_list};
@@ -39,7 +39,7 @@ pub enum RepairTo {
     InPlace,
 }
 
-/// Choices for a repair. All have defaults.
+/// Options for a repair. All have defaults.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct RepairOptions {

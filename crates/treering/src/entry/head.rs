@@ -87,7 +87,7 @@ fn hex_name(bytes: &[u8]) -> Option<Name<'_>> {
     Some(Name { text: Cow::Borrowed(text), is_number: false })
 }
 
-/// Reads the same as [`quick`], with other keys for id and parent.
+/// Reads the same as `quick`, with other keys for id and parent.
 pub(crate) fn quick_named<'a>(
     line: &'a [u8],
     id_key: &[u8],

@@ -5,16 +5,16 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// An append-only string of bytes, shared by any number of readers and writers.
+/// An append-only sequence of bytes, shared by any number of readers and writers.
 ///
 /// Implementations promise three things, and `treering_testkit::story` checks them:
 /// 1. bytes below [`len`](Journal::len) never change;
 /// 2. an append is all or nothing: after an error, none of its bytes will ever be read as part of
-///    the log, or what is left of them ends without a newline and the next reader sees a torn line;
-/// 3. an append happens only at the end the writer knows, so that no writer appends without having seen
-///    what came before.
+///    the log, or the remaining bytes end without a newline and the next reader sees a torn line;
+/// 3. an append happens only at the end that the writer knows, so that no writer appends without
+///    having seen everything before it.
 ///
-/// Offsets are plain `u64`: a store that is not a file numbers its bytes as if it were one.
+/// Offsets are plain `u64`: a storage that is not a file numbers its bytes as if it were one.
 ///
 /// ```
 /// use treering::storage::{End, Journal, JournalError, MemoryJournal};

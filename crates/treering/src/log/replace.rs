@@ -16,11 +16,11 @@ use std::time::Duration;
 /// The maximum number of times that new appends are copied before the exchange.
 const ROUNDS: usize = 16;
 
-/// A program that opened the old file before the exchange may write to it a little later: the old
-/// file is watched until no append has come for this time …
+/// The time without an append after which the old file is no longer watched: a program that opened
+/// it before the exchange may write to it a little later.
 const QUIET: Duration = Duration::from_millis(20);
 
-/// … but for at most this time.
+/// The maximum time for which the old file is watched.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(2);

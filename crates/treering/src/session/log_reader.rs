@@ -110,8 +110,8 @@ pub struct LoggedEntries {
     pub length: u64,
 }
 
-/// Reads the entries of a log in order, from any position on, and can be called again when the log
-/// has grown.
+/// A reader of the entries of a log, in order and from any position on, which can continue when the
+/// log has grown.
 ///
 /// A log in treering's own format is read from the position on, whatever its size. Entries of other
 /// dialects may depend on earlier lines, so the whole log is read once.

@@ -238,7 +238,7 @@ const SYSTEM_PROMPT: &str = "system_prompt";
 pub struct CreateOptions {
     /// The fields of the session's header.
     pub session: NewSession,
-    /// When the session's file is created.
+    /// The rule for when the session's file is created.
     pub creation: Creation,
     /// The durability of appends.
     pub durability: Durability,

@@ -25,7 +25,7 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Part {
-    /// Every entry.
+    /// All entries.
     #[default]
     All,
     /// The path from the root to a position.

@@ -80,7 +80,7 @@ struct Counted {
     standing: Standing,
 }
 
-/// A list of prices, which says what a request cost.
+/// A list of prices, from which the cost of a request is computed.
 ///
 /// ```
 /// use std::sync::Arc;

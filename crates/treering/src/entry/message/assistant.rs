@@ -64,8 +64,8 @@ impl StopReason {
 
 /// Builds an answer of a model.
 ///
-/// Every field that pi demands is there, whatever the caller sets: `api`, `provider`, `model`, `usage`
-/// with its `cost`, `stopReason` and `timestamp`. Without a stop reason the answer counts as complete,
+/// The message always has every field that pi requires: `api`, `provider`, `model`, `usage` with
+/// its `cost`, `stopReason` and `timestamp`. Without a stop reason the answer counts as complete,
 /// or as waiting for its tool calls if it has any.
 ///
 /// ```
