@@ -40,7 +40,7 @@ const KEY: Param = Param::header(
 const IF_MATCH: Param = Param::header(
     "If-Match",
     Values::Tag,
-    "The entry that the session must stand at, in quotes; `\"\"` before the first one. Without it, any.",
+    "The entry that must be the leaf of the session, in quotes; `\"\"` before the first one. Without it, any leaf is accepted.",
     "\"1f3a9c0e\"",
 );
 const IF_NONE_MATCH: Param = Param::header(
@@ -377,7 +377,7 @@ fn log_operations() -> Vec<Operation> {
             read,
             (
                 "Follow all sessions",
-                "Server-sent events: `changed` with the session and the length of its log, `removed` with the session. The id is the store's mark; after a break a session may be told again.",
+                "Server-sent events: `changed` with the session and the length of its log, `removed` with the session. The id is the store's mark; after a break a session may be sent again.",
             ),
             run!(events::all),
         )

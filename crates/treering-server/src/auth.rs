@@ -172,7 +172,7 @@ impl Hosts {
         if let Hosts::Only(names) = self
             && !names.iter().any(|name| name.eq_ignore_ascii_case(without_port(host)))
         {
-            let detail = "the server does not go by the name in the Host header";
+            let detail = "the server does not accept the name in the Host header";
             return Err(Problem::new(Code::MisdirectedRequest, detail).because("host"));
         }
         let is_foreign = match headers.get(header::ORIGIN) {

@@ -57,15 +57,15 @@ codes! {
     NotAcceptable = 406 "not_acceptable" "No acceptable media type",
     /// The client did not send its request in time.
     RequestTimeout = 408 "request_timeout" "The request took too long to arrive",
-    /// The log does not end where the client thinks. `length` is its length.
-    Moved = 409 "moved" "The log has moved on",
+    /// The log does not end as the client expects. `length` is its length.
+    Moved = 409 "moved" "The log has another end",
     /// The space has a session of this id already.
     SessionExists = 409 "session_exists" "The session exists already",
     /// The session has another entry of this id already.
     DuplicateEntry = 409 "duplicate_entry" "The entry exists already",
     /// The model is answering in this session already.
     TurnRunning = 409 "turn_running" "The model is answering already",
-    /// The session is not at the entry that `If-Match` names. `leaf` is where it is.
+    /// The leaf of the session is not the entry that `If-Match` names. `leaf` is the leaf.
     LeafMoved = 412 "leaf_moved" "The leaf has moved",
     /// The body is larger than the server takes. `limit` is the number of bytes.
     BodyTooLarge = 413 "body_too_large" "The body is too large",
@@ -73,8 +73,8 @@ codes! {
     UnsupportedMediaType = 415 "unsupported_media_type" "The media type is not supported",
     /// The range begins at or after the end of the log.
     RangeNotSatisfiable = 416 "range_not_satisfiable" "The range cannot be satisfied",
-    /// A name in the `Host` header that the server does not go by.
-    MisdirectedRequest = 421 "misdirected_request" "The server does not go by this name",
+    /// The server does not accept the name in the `Host` header.
+    MisdirectedRequest = 421 "misdirected_request" "The server does not accept this host name",
     /// An entry that cannot be written, or one that names an entry which does not exist.
     InvalidEntry = 422 "invalid_entry" "The entry cannot be written",
     /// The session is of an agent, or of a version, that is only read; fork it.
@@ -87,13 +87,13 @@ codes! {
     NotApplicable = 422 "not_applicable" "The operation does not apply",
     /// The server was started without a model to talk to.
     NoModel = 422 "no_model" "No model is configured",
-    /// More requests than the server takes from one client. Wait for `Retry-After` seconds.
+    /// The client has sent too many requests. Wait for `Retry-After` seconds.
     TooManyRequests = 429 "too_many_requests" "Too many requests",
-    /// The server failed in a way that it should not; its log says more.
+    /// The server failed unexpectedly; its log has the details.
     Internal = 500 "internal" "The server failed",
     /// The store cannot be reached, or did not answer in time. Retry after `Retry-After` seconds.
     StoreUnavailable = 503 "store_unavailable" "The store is unavailable",
-    /// The server has more to do than it can. Retry after `Retry-After` seconds.
+    /// Too many requests wait for the server. Retry after `Retry-After` seconds.
     Overloaded = 503 "overloaded" "The server is overloaded",
     /// The server is about to end. Another node, or this one after its restart, will answer.
     ShuttingDown = 503 "shutting_down" "The server is shutting down",

@@ -88,7 +88,7 @@ pub(super) fn operations() -> Vec<Operation> {
             (Method::POST, "/v1/sessions/{id}/compaction"),
             ("compactSession", "Branches"),
             write,
-            ("Compact the context", "A summary stands for the older part of it: the caller's, or one made of quotations. With `dryRun`, the answer has the conversation to be summarized."),
+            ("Compact the context", "A summary replaces the older part of it: the caller's, or one made of quotations. With `dryRun`, the answer has the conversation to be summarized."),
             run!(branches::compact),
         )
         .param(ID)

@@ -162,8 +162,8 @@ fn actions(page: &mut Html, id: &str, entry: &str) {
         ("go", "Go here", "Continue the session from the chosen entry"),
         ("label", "Label", "Label the chosen entry"),
         ("fork", "Fork", "Start a new session that ends at the chosen entry"),
-        ("pick", "Pick", "Cherry-pick: copy the chosen entry to where the session stands"),
-        ("merge", "Merge", "Bring the work of the chosen branch to where the session stands"),
+        ("pick", "Pick", "Cherry-pick: copy the chosen entry to the leaf of the session"),
+        ("merge", "Merge", "Copy the work of the chosen branch to the leaf of the session"),
         ("compact", "Compact", "Replace the beginning of the context by a summary"),
         (
             "edit",

@@ -41,7 +41,7 @@ api_object! { request
 api_object! { request
     /// A fork.
     NewFork {
-        /// The entry that the fork ends at; where the session stands if there is none.
+        /// The entry that the fork ends at; the leaf of the session if there is none.
         at: Option<EntryName>,
         /// The dialect of the fork; that of the session if there is none, or pi's if that is only read.
         dialect: Option<DialectName>,
@@ -75,11 +75,11 @@ api_object! { answer
     Picked {
         /// The entries of the source.
         entries: Vec<String>,
-        /// Their copies; none if nothing was written.
+        /// The ids of the copies; none if nothing was written.
         ids: Vec<String>,
-        /// Entries that came along, to keep tool calls with their results.
+        /// Entries that are copied as well, to keep tool calls with their results.
         companions: Vec<String>,
-        /// Entries that are on the path already.
+        /// Entries that are already on the path.
         skipped: Vec<String>,
         /// Entries that are not messages, and were left out.
         left_out: Vec<String>,
@@ -89,7 +89,7 @@ api_object! { answer
 }
 
 api_object! { request
-    /// A merge of another branch into the one that the session stands at.
+    /// A merge of another branch into the active one.
     NewMerge {
         /// The entry at the end of the other branch.
         from: EntryName,
@@ -109,7 +109,7 @@ api_object! { answer
         id: Option<String>,
         /// The entries of the other branch that are new to this one.
         entries: Vec<String>,
-        /// Their copies.
+        /// The ids of the copies.
         copies: Vec<String>,
         /// The size of the work in tokens, estimated.
         tokens: u64,
@@ -207,13 +207,13 @@ api_object! { answer
     ContextEdited {
         /// The entries whose contributions change, in the order of the context.
         targets: Vec<String>,
-        /// Entries among them that came along: the results of a message's tool calls go with it.
+        /// Entries among them that were added: the results of a message's tool calls.
         companions: Vec<String>,
         /// The entries that were written; none if nothing was.
         edits: Vec<String>,
         /// The size of the context before, in tokens, estimated.
         tokens_before: u64,
-        /// The size after it.
+        /// The size of the context after it, in tokens, estimated.
         tokens_after: u64,
     }
 }

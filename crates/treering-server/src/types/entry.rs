@@ -60,11 +60,11 @@ pub(crate) const MAX_ENTRIES: usize = 10_000;
 api_object! { answer
     /// Entries that were appended.
     Appended {
-        /// Their ids.
+        /// The ids of the new entries.
         ids: Vec<String>,
-        /// The entry that the session stands at now.
+        /// The leaf of the session after the append.
         leaf: Option<String>,
-        /// The length of the log in bytes now.
+        /// The length of the log in bytes after the append.
         length: u64,
     }
 }
@@ -115,7 +115,7 @@ api_object! { answer
 api_object! { answer
     /// The tree of a session, in the order of its log.
     Tree {
-        /// The entry that the session stands at.
+        /// The leaf of the session.
         leaf: Option<String>,
         /// The entries.
         rows: Vec<TreeRow>,

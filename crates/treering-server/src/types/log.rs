@@ -8,7 +8,7 @@ api_object! { answer
     LogAppended {
         /// The offset of the first byte.
         start: u64,
-        /// The length of the log now.
+        /// The length of the log in bytes after the append.
         length: u64,
     }
 }
@@ -29,7 +29,7 @@ api_object! { request
     NewStart {
         /// The bytes that the log begins with.
         expected: Base64,
-        /// As many others.
+        /// The bytes that replace them; as many.
         bytes: Base64,
     }
 }

@@ -102,7 +102,7 @@ impl Schema for ProblemBody {
                 "code": {"type": "string", "enum": codes},
                 "detail": {"type": "string", "description": "What happened, for people."},
                 "length": {"type": "integer", "description": "With `moved`: the length of the log."},
-                "leaf": {"type": ["string", "null"], "description": "With `leaf_moved`: the entry that the session stands at."},
+                "leaf": {"type": ["string", "null"], "description": "With `leaf_moved`: the leaf of the session."},
                 "limit": {"type": "integer", "description": "With `body_too_large`: the number of bytes."},
             },
             "required": ["type", "title", "status", "code", "detail"],

@@ -7,13 +7,13 @@ use treering::usage::{Stats, Usage};
 use treering_redact::Report;
 
 api_object! { answer
-    /// Tokens and money.
+    /// Tokens and cost.
     UsageSum {
         /// Requests.
         requests: u64,
-        /// Tokens in.
+        /// Input tokens.
         input: u64,
-        /// Tokens out.
+        /// Output tokens.
         output: u64,
         /// Tokens read from a cache.
         cache_read: u64,
@@ -54,15 +54,15 @@ api_object! { answer
         branches: u64,
         /// Compactions.
         compactions: u64,
-        /// All of it.
+        /// The total usage.
         usage: UsageSum,
-        /// On the paths to the leaves.
+        /// The usage on the paths to the leaves.
         active: UsageSum,
-        /// On other branches.
+        /// The usage on other branches.
         abandoned: UsageSum,
-        /// By model.
+        /// The usage by model.
         by_model: BTreeMap<String, UsageSum>,
-        /// Tool calls, by tool.
+        /// The number of tool calls, by tool.
         tools: BTreeMap<String, u64>,
         /// The time of the first entry.
         first: Option<String>,
@@ -110,7 +110,7 @@ api_object! { answer
         session: Session,
         /// The hits that are described.
         hits: Vec<SearchHit>,
-        /// All hits.
+        /// The number of all hits.
         hit_count: usize,
     }
 }
@@ -168,7 +168,7 @@ api_object! { answer
         number: usize,
         /// The entry; null if it is in none.
         entry: Option<String>,
-        /// The way to the text in its record.
+        /// The path of the text in its record.
         field: String,
         /// The number of occurrences.
         count: usize,

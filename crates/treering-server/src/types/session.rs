@@ -56,7 +56,7 @@ api_object! { answer
     }
 }
 
-/// A session, and where it stands: the members of a session in a list, and two more.
+/// A session with its leaf: the members of a session in a list, and two more.
 #[derive(Debug, serde::Serialize)]
 pub(crate) struct SessionDetail {
     #[serde(flatten)]
@@ -69,7 +69,7 @@ impl Schema for SessionDetail {
     fn schema(components: &mut Components) -> Value {
         Session::schema(components);
         let mut schema = components.0.get("Session").cloned().unwrap_or_default();
-        schema["description"] = "A session, and where it stands.".into();
+        schema["description"] = "A session with its leaf.".into();
         schema["properties"]["leaf"] = json!({
             "type": ["string", "null"],
             "description": "The entry that the next append continues; null before the first one.",

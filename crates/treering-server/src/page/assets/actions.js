@@ -154,7 +154,7 @@ export class Actions {
     if (!plan.entries.length) { this.toast('There is nothing to copy: the entry is on the branch of the session already, or is no message.'); return; }
     const along = plan.companions.length ? `, with ${plan.companions.length} that belong to it` : '';
     this.question({
-      title: 'Copy to where the session stands?',
+      title: 'Copy to the leaf of the session?',
       about: [this.name(entry), ` is copied${along}: about ${plan.tokens.toLocaleString()} tokens.`],
       verb: 'Copy',
       run: async () => { await this.call('/cherry-pick', 'POST', { first: entry }); await this.choose(''); this.changed(); },
@@ -168,7 +168,7 @@ export class Actions {
     const text = this.area('A summary instead of copies (optional)');
     this.question({
       title: 'Merge this branch?',
-      about: [`${plan.entries.length} entries, about ${plan.tokens.toLocaleString()} tokens, come to where the session stands, as copies.`, text.box],
+      about: [`${plan.entries.length} entries, about ${plan.tokens.toLocaleString()} tokens, are copied to the leaf of the session.`, text.box],
       verb: 'Merge',
       run: async () => {
         const summary = text.input.value.trim();

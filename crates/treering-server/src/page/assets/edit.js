@@ -1,4 +1,4 @@
-// Editing the context: what an entry contributes to what the model sees, from where the session stands.
+// Editing the context: what an entry contributes to what the model sees, from the leaf of the session on.
 
 import { ask, make } from './dom.js';
 
@@ -75,7 +75,7 @@ export async function editContext(actions, entry) {
   const before = await actions.leaf();
   actions.question({
     title: 'Edit the context',
-    about: ['What ', actions.name(entry), ' contributes to what the model sees, from where the session stands. The entry stays as it is.', group, area.box, effect],
+    about: ['What ', actions.name(entry), ' contributes to what the model sees, from the leaf of the session on. The entry is not changed.', group, area.box, effect],
     verb: 'Edit the context',
     run: async () => {
       const edit = chosen();
