@@ -167,7 +167,7 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
         }
         Error::LeafMoved { actual, .. } => {
             let leaf = actual.as_ref().map_or("none", |id| id.as_str());
-            format!("another program appended first; `treering context {file}` shows where the session is now, `--expect-leaf {leaf}` goes on from there")
+            format!("another program appended first; `treering log {file}` shows the new entries, `--expect-leaf {leaf}` appends after them")
         }
         Error::Deleted(_) => "nothing was written; restore the file, or use `append --recreate`".to_owned(),
         Error::Replaced { .. } => {

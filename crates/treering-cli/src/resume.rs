@@ -39,7 +39,7 @@ impl Resume {
     ) -> Result<Self, Failure> {
         let at = at.filter(|at| Some(at) != session.leaf().as_ref());
         let file = session.path().ok_or_else(|| {
-            let what = "an agent goes on with sessions in files only";
+            let what = "an agent can resume only sessions in files";
             Failure::with_hint(what, "fork this one into a file: `treering fork`")
         })?;
         let file = std::path::absolute(&file).unwrap_or(file);
@@ -103,7 +103,7 @@ impl Resume {
             Some(agent) => format!(
                 "install it, or name another command in the configuration: [resume] {agent} = [\"…\"]"
             ),
-            None => "`treering chat` goes on with the session".to_owned(),
+            None => "`treering chat` continues the session".to_owned(),
         };
         Err(Failure::with_hint(safe_line(&format!("cannot start {program}: {error}")), hint))
     }
@@ -131,7 +131,7 @@ fn words(agent: Dialect, config: &Config) -> Result<Vec<String>, Failure> {
         return Ok(words.to_vec());
     }
     let known = agent.resume_command().ok_or_else(|| {
-        let what = format!("no command is known that goes on with a session in {agent}");
+        let what = format!("no command is known that resumes a session in {agent}");
         let hint =
             format!("name it in the configuration: [resume] {agent} = [\"…\", \"{{path}}\"]");
         Failure::with_hint(what, hint)

@@ -157,7 +157,7 @@ pub(crate) fn search(
         json!({"sessions": sessions, "next_cursor": next, "files_searched": summary.files});
     if control.is_canceled() {
         answer["incomplete"] = json!(
-            "the search was ended because it took too long: add project:, agent:, model: or since: to look at fewer sessions"
+            "the search stopped because it took too long: add project:, agent:, model: or since: to search fewer sessions"
         );
     }
     Ok(answer)

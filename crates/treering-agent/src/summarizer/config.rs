@@ -292,9 +292,9 @@ impl SummarizerConfig {
         match self.provider.ok_or(ConfigError::NoModel)? {
             Provider::Anthropic => Ok(Arc::new(self.anthropic()?)),
             Provider::OpenAi => Ok(Arc::new(self.openai()?)),
-            Provider::Command | Provider::Extractive => {
-                Err(ConfigError::Value("to talk to a model choose anthropic or openai".into()))
-            }
+            Provider::Command | Provider::Extractive => Err(ConfigError::Value(
+                "this provider cannot chat: choose anthropic or openai".into(),
+            )),
         }
     }
 

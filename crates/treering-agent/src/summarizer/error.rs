@@ -118,7 +118,7 @@ impl fmt::Display for Waiting {
         f.write_str(match self {
             Waiting::Connect => "connecting",
             Waiting::FirstByte => "waiting for the answer to begin",
-            Waiting::More => "waiting for the answer to go on",
+            Waiting::More => "waiting for more of the answer",
             Waiting::Total => "all attempts together",
         })
     }

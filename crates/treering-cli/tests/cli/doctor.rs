@@ -181,7 +181,7 @@ fn of_directories_every_file_has_a_line() {
     assert_eq!(ran.code, 1);
     insta::assert_snapshot!(ran.stdout, @"
     ./s.jsonl: 9 errors, 1 warning: damaged-line ×2, duplicate-id, cycle, missing-parent, glued-lines, damaged-entry, torn-last-line, unreachable-history, second-header
-    ./sub/fine.jsonl: nothing odd
+    ./sub/fine.jsonl: no findings
     2 sessions: 1 with errors or warnings (9 errors, 1 warning), 1 other file that cannot be read as one
     ");
     assert_eq!(ran.stderr, "error: ./sub/none.jsonl: not a session: it has no session header\n");
@@ -224,7 +224,7 @@ fn a_directory_is_looked_through_to_the_bottom_and_one_without_sessions_is_a_fai
     let out = place.run(&["doctor", "pi"]).ok();
     assert_eq!(
         out,
-        format!("{deep}: nothing odd\n1 session: none with errors or warnings (nothing odd)\n")
+        format!("{deep}: no findings\n1 session: none with errors or warnings (no findings)\n")
     );
     let failed = place.run(&["doctor", "empty"]).failed();
     assert_eq!(failed, "error: no sessions in empty or below it\n");

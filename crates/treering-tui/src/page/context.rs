@@ -61,8 +61,8 @@ fn write_head(
     let mut line = heading(view);
     line.spans.push(StyledSpan::new(Tone::Dim, &format!(" · {}", message.entry)));
     let stands_for = match view.role() {
-        Role::CompactionSummary => Some("stands for what came before"),
-        Role::BranchSummary => Some("stands for another branch"),
+        Role::CompactionSummary => Some("replaces the messages before it"),
+        Role::BranchSummary => Some("summarizes another branch"),
         _ => None,
     };
     if let Some(what) = stands_for {

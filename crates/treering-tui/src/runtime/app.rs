@@ -270,7 +270,7 @@ impl App<'_> {
                 match session.path() {
                     Some(_) => self.resumed = Some((session, at)),
                     None => {
-                        let why = "an agent goes on with sessions in files only; fork this one";
+                        let why = "an agent can resume only sessions in files; fork this one";
                         self.notice = Some(why.to_owned());
                     }
                 }

@@ -39,7 +39,7 @@ pub(super) fn tally(severities: [usize; 3]) -> String {
         (number > 0).then(|| count(number, name, &format!("{name}s")))
     });
     let tally: Vec<String> = tally.collect();
-    if tally.is_empty() { "nothing odd".to_owned() } else { tally.join(", ") }
+    if tally.is_empty() { "no findings".to_owned() } else { tally.join(", ") }
 }
 
 pub(super) fn style(severity: Severity) -> Style {

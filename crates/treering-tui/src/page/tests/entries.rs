@@ -170,7 +170,7 @@ fn a_context() {
     3 messages, about 8 tokens
     acme/m-1 · thinking off
 
-    compaction · k1 · stands for what came before
+    compaction · k1 · replaces the messages before it
     ▕███     ▏ 38 % · about 3 tokens
     ## Done
 
@@ -182,7 +182,7 @@ fn a_context() {
 
     ended: aborted: Request was aborted
 
-    branch summary · s1 · stands for another branch
+    branch summary · s1 · summarizes another branch
     ▕███     ▏ 38 % · about 3 tokens
     Tried it.
     ");
