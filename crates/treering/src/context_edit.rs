@@ -102,7 +102,7 @@ impl Session {
                 |caller: usize| !asked.contains(&caller) && !seen.contributions[caller].is_omitted;
             let is_alone = found.caller.is_some_and(stays);
             match found.kind {
-                _ if found.is_omitted => return Err(seen.refused(at, "it was taken out already")),
+                _ if found.is_omitted => return Err(seen.refused(at, "it was already removed")),
                 Kind::Compaction => return Err(seen.refused(at, NO_COMPACTION)),
                 _ if is_alone => return Err(seen.refused(at, NO_RESULT)),
                 _ => {}
@@ -124,7 +124,7 @@ impl Session {
         // A replacement would restore the message without the results that were removed with it, or
         // before them.
         if found.is_omitted {
-            return Err(seen.refused(at, "it was taken out; bring it back first"));
+            return Err(seen.refused(at, "it was removed; restore it first"));
         }
         let content = with_text(&found.original, text);
         seen.plan(&HashSet::from([at]), vec![at], |_| Some(content.clone()))
@@ -157,7 +157,7 @@ impl Session {
 
 const NO_RESULT: &str = "it is the result of a tool call, which would stay without one: \
                          drop the message with the call, or replace the result's text";
-const NO_COMPACTION: &str = "it stands for all that was compacted: go to before it instead";
+const NO_COMPACTION: &str = "it replaces all compacted entries: move the leaf before it instead";
 const NO_CONTENT: &str = "only messages of users, assistants, tools and extensions have a text \
                           that can be replaced: drop it instead";
 

@@ -379,7 +379,7 @@ impl<'a> Fork<'a> {
         let (theirs, ours) = (from.ids(from.sound_path()?), to.ids(to.sound_path()?));
         if theirs != ours {
             let end = |ids: &[&str]| ids.last().map_or("the start".to_owned(), |id| (*id).into());
-            let what = format!("it stands at {}, not at {}", end(&ours), end(&theirs));
+            let what = format!("its leaf is {}, not {}", end(&ours), end(&theirs));
             return Err(Error::Unfaithful(what));
         }
         from.compare(&to).map_err(|error| self.explained(error))?;

@@ -93,7 +93,7 @@ fn strict_pairing_repairs_and_says_so() {
         "{}",
         strict.stdout
     );
-    let warning = "warning: entry a2: tool call t1 has no result: an error result was made up\n";
+    let warning = "warning: entry a2: tool call t1 has no result: an error result was added\n";
     assert_eq!(strict.stderr, warning);
 }
 

@@ -89,7 +89,7 @@ impl std::fmt::Display for ContextRepair {
         write!(f, "entry {}: ", self.entry())?;
         match self {
             ContextRepair::ResultMadeUp { call, .. } => {
-                write!(f, "tool call {call} has no result: an error result was made up")
+                write!(f, "tool call {call} has no result: an error result was added")
             }
             ContextRepair::ResultMoved { call, .. } => {
                 write!(f, "the result of tool call {call} was moved to its call")

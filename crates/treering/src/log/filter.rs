@@ -114,7 +114,7 @@ fn look(source: &dyn Journal, filter: &dyn LineFilter, length: u64) -> io::Resul
         let rest = (middle < length).then(|| scope.spawn(|| part(middle, length)));
         let mut marks = part(0, middle)?;
         if let Some(rest) = rest {
-            let failed = |_| io::Error::other("a thread that looked at lines failed");
+            let failed = |_| io::Error::other("a thread that inspected lines panicked");
             marks.append(rest.join().map_err(failed)??);
         }
         Ok(marks)

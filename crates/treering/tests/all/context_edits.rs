@@ -142,7 +142,7 @@ fn what_is_refused() {
     assert_eq!(session.tree().len(), story().len(), "nothing was written");
     session.drop_from_context(["c"]).unwrap();
     refused(why(session.drop_from_context(["c"])), "already");
-    refused(why(session.replace_in_context("c", "x")), "bring it back first");
+    refused(why(session.replace_in_context("c", "x")), "restore it first");
     // A result brings its call back, and that all its results.
     session.restore_in_context(["ry"]).unwrap();
     assert_eq!(seen(&session), "a c rx ry d s sh cm end");
