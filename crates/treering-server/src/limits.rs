@@ -16,7 +16,7 @@ pub struct Limits {
     /// The time within which every further 64 KiB of a body must arrive, and within which a client
     /// must read a part of a response.
     pub progress_time: Duration,
-    /// The time limit of a request, including its body. It does not apply to streams of events.
+    /// The time limit of a request, including its body. It does not apply to streams.
     pub request_time: Duration,
     /// The maximum number of open connections; further ones are closed at once.
     pub connections: usize,

@@ -356,8 +356,8 @@ fn list_files(files: Vec<PathBuf>, mut progress: impl FnMut(Progress)) -> Listin
 /// for every small session would take longer than reading it.
 const HAND_OVER: Duration = Duration::from_millis(10);
 
-/// Reads the `SessionInfo` of each of these files on all cores. `each` is called on the calling
-/// thread, in the order of `files`, as results arrive.
+/// Reads the `SessionInfo` of each of these files on all cores, beginning with the first. `each` is
+/// called on the calling thread with each result as it arrives.
 ///
 /// ```
 /// let mut bad = 0;

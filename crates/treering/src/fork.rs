@@ -160,7 +160,7 @@ impl Session {
         target: Arc<dyn CreateJournal>,
     ) -> Result<Session> {
         let leaf = self.fork_point(position)?;
-        // The directory is not used; without one, `Fork::new` would fail.
+        // The directory is not used, but `Fork::new` may fail without one.
         let options = ForkOptions { dir: Some(PathBuf::new()), ..options };
         let mut fork = Fork::new(self, Extent::Path, leaf, options)?;
         if self.path().is_none() {

@@ -105,7 +105,8 @@ impl RepairEdits {
             return Ok(());
         }
         let session = loaded.header.as_ref().map_or("", |header| header.id.as_str());
-        // For each id, the line that keeps it, and the line after the previous one.
+        // For each id, the line that keeps it, and the line with this id that was handled last,
+        // which is the next one in the file.
         let mut kept: HashMap<EntryId, (Row, Row)> = HashMap::new();
         let mut made: HashSet<EntryId> = HashSet::new();
         let is_shadowed = |&row: &Row| tree.node(row).has(Node::SHADOWED);

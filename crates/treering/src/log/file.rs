@@ -29,7 +29,7 @@ pub(crate) struct FileJournal {
     file: File,
     /// The compressed file whose content is in `file`.
     packed: Option<File>,
-    /// The files whose content was joined in `file`.
+    /// The files that `file` was made from, and their states then.
     made_of: Option<FileStates>,
     path: PathBuf,
     writable: bool,

@@ -269,8 +269,8 @@ impl<'a> Copying<'a> {
     }
 
     /// Returns the part of a group that has to be copied, and reports the rest as skipped.
-    /// `may_complete` says that nothing else will follow the call at the end of the target's path
-    /// before it.
+    /// `may_complete` is true as long as nothing is copied after the call at the end of the
+    /// target's path.
     fn missing(
         &mut self,
         group: &[usize],

@@ -74,7 +74,7 @@ impl Origin {
     }
 }
 
-/// Returns the leaf of the branch that was merged at this entry.
+/// Returns the last entry of the branch that was merged at this entry.
 fn merged_from(kind: Kind, body: &[u8]) -> Option<Cow<'_, str>> {
     let record = match kind {
         Kind::BranchSummary => json::get(json::get(body, "details")?, "merge")?,
@@ -96,7 +96,7 @@ impl Entry {
         if self.is_damaged() { None } else { Origin::read(self.raw(), "") }
     }
 
-    /// Returns the leaf of the branch that was merged into this one, if this entry records a merge.
+    /// Returns the last entry of the branch that was merged into this one, if this entry records one.
     pub fn merged_from(&self) -> Option<Cow<'_, str>> {
         if self.is_damaged() { None } else { merged_from(self.kind(), self.raw()) }
     }

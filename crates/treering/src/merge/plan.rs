@@ -33,7 +33,7 @@ pub enum Merge {
 pub struct MergePlan {
     /// The leaf that the merge was planned for; `None` is before the first entry.
     pub into: Option<EntryId>,
-    /// The leaf of the branch that is merged.
+    /// The last entry of the branch that is merged.
     pub from: EntryId,
     /// The deepest entry that both paths share.
     pub common_ancestor: Option<EntryId>,
