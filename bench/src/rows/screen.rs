@@ -11,7 +11,7 @@ use treering::{CreateOptions, Message, NewEntry, Session};
 use treering_display::tree::Outline;
 use treering_tui::TerminalEvent;
 use treering_tui::keys::Key;
-use treering_tui::tree::{TreeEvent, TreeState, draw, know_screen, read_all, update};
+use treering_tui::tree::{TreeEvent, TreeState, draw, load_visible_previews, read_all, update};
 
 const ENTRIES: u64 = 100_000;
 const SIZE: (u16, u16) = (120, 40);
@@ -33,7 +33,7 @@ pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
             let session = Session::open(&path).unwrap();
             let state = TreeState::new(Outline::of(&session));
             let (state, _) = update(state, TerminalEvent::Resize(SIZE.0, SIZE.1).into());
-            let state = know_screen(&session, state);
+            let state = load_visible_previews(&session, state);
             terminal.draw(|frame| draw(&state, frame)).unwrap();
             shown = Some((session, state));
         }));
@@ -74,7 +74,8 @@ fn press_all(
         let key: Key = name.parse().unwrap();
         let mut after = None;
         times.push(ms(|| {
-            let state = know_screen(session, update(state, TreeEvent::Terminal(key.into())).0);
+            let state =
+                load_visible_previews(session, update(state, TreeEvent::Terminal(key.into())).0);
             terminal.draw(|frame| draw(&state, frame)).unwrap();
             after = Some(state);
         }));

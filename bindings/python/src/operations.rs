@@ -102,8 +102,8 @@ impl Session {
         let leaf = self.get(py)?.leaf();
         let entry = branch.plan.entry(leaf.as_ref(), &summary, source).or_raise(py)?;
         let entry = match to.0 {
-            Position::Entry(id) => entry.under(Some(id)),
-            Position::Start => entry.under(None),
+            Position::Entry(id) => entry.with_parent(Some(id)),
+            Position::Start => entry.with_parent(None),
             _ => entry,
         };
         let ids = self.run(py, move |session| session.append_expecting(leaf, &[entry]))?;

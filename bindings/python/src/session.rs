@@ -310,8 +310,8 @@ impl Session {
         }
         if let Some(At(parent)) = parent {
             entry = match parent {
-                Position::Entry(parent) => entry.under(Some(parent)),
-                Position::Start => entry.under(None),
+                Position::Entry(parent) => entry.with_parent(Some(parent)),
+                Position::Start => entry.with_parent(None),
                 _ => entry,
             };
         }

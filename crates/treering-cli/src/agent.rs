@@ -118,10 +118,10 @@ impl Waiting {
         match event {
             Event::AutoRetry(notice) => {
                 self.clear();
-                crate::output::complain("warning", &safe_line(&notice.to_string()));
+                crate::output::write_notice("warning", &safe_line(&notice.to_string()));
             }
             Event::HookFailed { hook, error, .. } => {
-                crate::output::complain("warning", &safe_line(&format!("{hook}: {error}")));
+                crate::output::write_notice("warning", &safe_line(&format!("{hook}: {error}")));
             }
             _ => {}
         }

@@ -248,7 +248,7 @@ impl Config {
         if let Some(Failure::Message { what, .. }) = failure
             && !COMPLAINED.swap(true, Ordering::Relaxed)
         {
-            output::complain("warning", &safe_line(what));
+            output::write_notice("warning", &safe_line(what));
         }
         config
     }

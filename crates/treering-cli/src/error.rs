@@ -110,9 +110,9 @@ pub(crate) fn report(failure: &Failure, file: Option<&Path>) {
             ),
         ),
     };
-    output::complain("error", &safe_line(&what));
+    output::write_notice("error", &safe_line(&what));
     if let Some(hint) = hint {
-        output::complain("hint", &safe_line(&hint));
+        output::write_notice("hint", &safe_line(&hint));
     }
 }
 

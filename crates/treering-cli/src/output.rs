@@ -180,7 +180,7 @@ impl Output {
         self.out.flush()?;
         if self.replaced > 0 {
             let bytes = count(self.replaced as usize, "byte sequence is", "byte sequences are");
-            complain("warning", &format!("{bytes} not UTF-8: written as \\ufffd"));
+            write_notice("warning", &format!("{bytes} not UTF-8: written as \\ufffd"));
             self.replaced = 0;
         }
         Ok(())
@@ -230,7 +230,7 @@ fn colors_wanted(terminal: bool) -> bool {
 }
 
 /// Writes a message to stderr: `error: …`, `hint: …`, `warning: …`. The text must be safe to show.
-pub(crate) fn complain(kind: &str, text: &str) {
+pub(crate) fn write_notice(kind: &str, text: &str) {
     let colored = colors_wanted(io::stderr().is_terminal());
     let mut line = String::new();
     if colored {

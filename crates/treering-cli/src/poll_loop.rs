@@ -73,7 +73,7 @@ impl PollLoop {
             }
             pause = pause.min(left);
         }
-        let goes_on = self.pause(pause) && !nobody_listens();
+        let goes_on = self.pause(pause) && !is_output_closed();
         self.began = Instant::now();
         goes_on
     }
@@ -94,7 +94,7 @@ impl PollLoop {
 /// Returns whether the reader of the output is gone. If there is nothing to write for a long time,
 /// no failed write would show it.
 #[cfg(unix)]
-fn nobody_listens() -> bool {
+fn is_output_closed() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let stdout = io::stdout();
     let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
@@ -104,7 +104,7 @@ fn nobody_listens() -> bool {
 }
 
 #[cfg(not(unix))]
-fn nobody_listens() -> bool {
+fn is_output_closed() -> bool {
     false
 }
 

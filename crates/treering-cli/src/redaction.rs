@@ -61,7 +61,7 @@ pub(crate) fn tell(report: &Report) {
         0 => String::new(),
         number => format!("; {}", void(number)),
     };
-    output::complain("redacted", &format!("{what}{void}"));
+    output::write_notice("redacted", &format!("{what}{void}"));
 }
 
 /// Describes the signatures that were removed.

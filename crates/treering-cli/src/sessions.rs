@@ -147,10 +147,10 @@ pub(crate) fn failure(error: &AddressError) -> Failure {
     let what = error.to_string();
     match error {
         AddressError::Ambiguous { candidates, .. } => {
-            output::complain("error", &safe_line(&what));
+            output::write_notice("error", &safe_line(&what));
             let now = clock::now();
-            candidates.iter().for_each(|one| output::complain("session", &candidate(one, now)));
-            output::complain(
+            candidates.iter().for_each(|one| output::write_notice("session", &candidate(one, now)));
+            output::write_notice(
                 "hint",
                 "give more of the id or the name, or the path of the one you mean",
             );

@@ -1,6 +1,6 @@
 //! One line of a text: the first that is not blank, shortened.
 
-use crate::text::{safe_line, stand_in};
+use crate::text::{safe_line, visible_replacement};
 
 /// Returns the first line that is not blank, without the spaces around it.
 pub fn first_line(text: &str) -> &str {
@@ -41,7 +41,7 @@ fn safe_excerpt(text: &str, most: usize) -> String {
             left -= 1;
             match character {
                 ' '..='~' => line.push(character),
-                _ => match stand_in(character) {
+                _ => match visible_replacement(character) {
                     Some(shown) => line.push_str(&shown),
                     None => line.push(character),
                 },

@@ -44,16 +44,16 @@ pub fn is_hidden(character: char) -> bool {
     )
 }
 
-/// Returns whether a byte may begin a character that [`stand_in`] replaces. It is `const`, because
+/// Returns whether a byte may begin a character that [`visible_replacement`] replaces. It is `const`, because
 /// a table of it is used for every byte of an export.
-pub const fn may_hide(byte: u8) -> bool {
+pub const fn may_need_replacement(byte: u8) -> bool {
     matches!(byte, 0..=8 | 11..=31 | 0x7f)
         || matches!(byte, 0xc2 | 0xcd | 0xd8 | 0xdb | 0xdc | 0xe0..=0xe3 | 0xef..=0xf4)
 }
 
 /// Returns the replacement of a character, or `None` for a character that is shown unchanged, such
 /// as line breaks and tabs.
-pub fn stand_in(character: char) -> Option<Cow<'static, str>> {
+pub fn visible_replacement(character: char) -> Option<Cow<'static, str>> {
     match character {
         '\n' | '\t' => None,
         '\r' => Some("\\r".into()),
@@ -70,13 +70,13 @@ pub fn stand_in(character: char) -> Option<Cow<'static, str>> {
 /// assert_eq!(visible("a\u{1b}[1mb\u{202e}\r\nc"), "a\\x1b[1mb\\u{202e}\nc");
 /// ```
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.bytes().any(may_hide) {
+    if !text.bytes().any(may_need_replacement) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
-        match stand_in(character) {
+        match visible_replacement(character) {
             Some(_) if character == '\r' && characters.peek() == Some(&'\n') => {}
             Some(shown) => out.push_str(&shown),
             None => out.push(character),
@@ -110,7 +110,7 @@ pub fn safe_line(text: &str) -> String {
             }
             ZWNJ => out.push_str("\\u{200c}"),
             ZWJ => out.push_str("\\u{200d}"),
-            _ => match stand_in(character) {
+            _ => match visible_replacement(character) {
                 Some(shown) => out.push_str(&shown),
                 None => out.push(character),
             },
@@ -137,7 +137,7 @@ fn joins(joiner: char, previous: Option<char>, next: Option<char>) -> bool {
     };
     let is_emoji_end = |character| is_emoji(character) || character == '\u{fe0f}';
     match joiner {
-        _ if stand_in(previous).is_some() => false,
+        _ if visible_replacement(previous).is_some() => false,
         ZWJ if is_emoji_end(previous) => is_emoji(next),
         _ => is_joining_script(previous) && !matches!(next, ZWJ | ZWNJ),
     }
@@ -199,7 +199,10 @@ mod tests {
         for code in 0..=0x10_ffff {
             let Some(character) = char::from_u32(code) else { continue };
             let first = character.to_string().as_bytes()[0];
-            assert!(stand_in(character).is_none() || may_hide(first), "{code:x}");
+            assert!(
+                visible_replacement(character).is_none() || may_need_replacement(first),
+                "{code:x}"
+            );
         }
     }
 

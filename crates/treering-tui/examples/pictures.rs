@@ -20,7 +20,7 @@ use treering_display::tree::Outline;
 use treering_tui::TerminalEvent;
 use treering_tui::page::Page;
 use treering_tui::time_zone::DisplayZone;
-use treering_tui::tree::{TreeEffect, TreeEvent, TreeState, draw, know_screen, update};
+use treering_tui::tree::{TreeEffect, TreeEvent, TreeState, draw, load_visible_previews, update};
 
 /// The size of the terminal in columns and rows.
 const SIZE: (u16, u16) = (120, 20);
@@ -54,7 +54,7 @@ fn write(dir: &Path, name: &str, title: &str, picture: &Buffer) -> std::io::Resu
 fn selector(session: &Session) -> Result<Buffer, Box<dyn std::error::Error>> {
     let state = TreeState::new(Outline::of(session));
     let (state, effects) = update(state, TerminalEvent::Resize(SIZE.0, SIZE.1).into());
-    let mut state = know_screen(session, state);
+    let mut state = load_visible_previews(session, state);
     for effect in effects {
         if let TreeEffect::Preview(id, content) = effect {
             let page = Page::of_entry_in(session, &session.entry(&id)?, &DisplayZone::default());

@@ -301,7 +301,7 @@ impl EditableContext {
             }
         }
         if let Some(first) = plan.entries.first_mut() {
-            *first = first.clone().under(plan.leaf.clone());
+            *first = first.clone().with_parent(plan.leaf.clone());
         }
         Ok(plan)
     }

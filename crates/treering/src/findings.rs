@@ -60,7 +60,7 @@ impl Severity {
 /// The position of a tool call or result in the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Place {
+pub enum CallPosition {
     /// The call or result is on the path to the active leaf.
     Path,
     /// The call or result is on the path to the active leaf, with no message after it: the tool may
@@ -110,9 +110,9 @@ pub enum Problem {
     /// A message has no content.
     NoContent(EntryId),
     /// A tool call has no result.
-    CallWithoutResult { entry: EntryId, call: String, place: Place },
+    CallWithoutResult { entry: EntryId, call: String, place: CallPosition },
     /// A tool result has no call above it.
-    ResultWithoutCall { entry: EntryId, call: String, place: Place },
+    ResultWithoutCall { entry: EntryId, call: String, place: CallPosition },
     /// The entry has no valid time.
     InvalidTime(EntryId),
     /// The version is newer than this release supports: the session is read-only.
@@ -217,8 +217,8 @@ impl Problem {
             | Problem::NoVersion => Severity::Warning,
             Problem::CallWithoutResult { place, .. } | Problem::ResultWithoutCall { place, .. } => {
                 match place {
-                    Place::Path => Severity::Warning,
-                    Place::End | Place::Elsewhere => Severity::Note,
+                    CallPosition::Path => Severity::Warning,
+                    CallPosition::End | CallPosition::Elsewhere => Severity::Note,
                 }
             }
             Problem::OldVersion(_)
@@ -269,8 +269,8 @@ impl Problem {
                 "repair links the entry to the one before it in the file"
             }
             Problem::NoId(_) => "repair writes the id into it",
-            Problem::CallWithoutResult { place: Place::Path, .. }
-            | Problem::ResultWithoutCall { place: Place::Path, .. } => {
+            Problem::CallWithoutResult { place: CallPosition::Path, .. }
+            | Problem::ResultWithoutCall { place: CallPosition::Path, .. } => {
                 "providers refuse such a context: use the strict pairing of the context"
             }
             Problem::OldVersion(_) | Problem::NoVersion => "migrate brings the file up to date",
@@ -345,15 +345,15 @@ impl fmt::Display for Problem {
             Problem::CallWithoutResult { entry, call, place } => {
                 write!(f, "entry {entry} calls a tool ({call}) and there is no result")?;
                 match place {
-                    Place::Path => Ok(()),
-                    Place::End => write!(f, " yet"),
-                    Place::Elsewhere => write!(f, ", on another branch"),
+                    CallPosition::Path => Ok(()),
+                    CallPosition::End => write!(f, " yet"),
+                    CallPosition::Elsewhere => write!(f, ", on another branch"),
                 }
             }
             Problem::ResultWithoutCall { entry, call, place } => {
                 write!(f, "entry {entry} is the result of a call ({call}) that is not above it")?;
                 match place {
-                    Place::Elsewhere => write!(f, ", on another branch"),
+                    CallPosition::Elsewhere => write!(f, ", on another branch"),
                     _ => Ok(()),
                 }
             }

@@ -65,10 +65,10 @@ fn append_late(session: &Session, args: &Args) -> Answer {
     let expected = args.position_or_leaf("expecting", session)?;
     let mut moves = LeafMoves::none(expected);
     if args.flag("moveFile")? {
-        moves = moves.of_file();
+        moves = moves.moving_file_leaf();
     }
     if let Some(own) = args.position("moveOwnFrom")? {
-        moves = moves.of_session_at(own);
+        moves = moves.moving_session_leaf_at(own);
     }
     Ok(ids(session.append_to_branch(&entries, &moves)?))
 }

@@ -57,12 +57,12 @@ impl Late {
             let is_active = place == newest.as_ref();
             let mut moves = LeafMoves::none(newest.as_ref());
             if is_active {
-                moves = moves.of_file();
+                moves = moves.moving_file_leaf();
             }
             if has_own {
-                moves = moves.of_session_at(own.as_ref());
+                moves = moves.moving_session_leaf_at(own.as_ref());
             }
-            let entries = [entry.clone().under(place.cloned())];
+            let entries = [entry.clone().with_parent(place.cloned())];
             match session.append_to_branch(&entries, &moves) {
                 Err(Error::LeafMoved { actual, .. }) => found = Some(actual),
                 Ok(ids) => {

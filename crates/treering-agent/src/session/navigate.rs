@@ -389,7 +389,7 @@ fn write_move(
     let mut entries = Vec::new();
     let summary = summary.map(|entry| {
         let id = session.new_id();
-        entries.push(entry.under(pending.destination.clone()).with_id(id.clone()));
+        entries.push(entry.with_parent(pending.destination.clone()).with_id(id.clone()));
         id
     });
     if summary.is_none() {

@@ -8,7 +8,7 @@ use crate::text::{safe_line, safe_path, shell_word, size};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use treering::storage::UnpackLimits;
-use treering_index::housekeeping::{self, Exchanged, Reason};
+use treering_index::housekeeping::{self, Reason, Recompressed};
 
 /// Compress sessions that are done
 ///
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             out.finish()?;
             let path = shell_word(&packed.path);
             let note = format!("{agent} does not find it until `treering unarchive {path}`");
-            output::complain("note", &safe_line(&note));
+            output::write_notice("note", &safe_line(&note));
         }
     }
     Ok(())
@@ -100,8 +100,8 @@ pub(crate) fn unarchive(args: &Unarchive, out: &mut Output) -> Result<(), Failur
     Ok(())
 }
 
-fn write(path: &Path, now: &Exchanged, json: bool, out: &mut Output) -> Result<(), Failure> {
-    let Exchanged { from, to, .. } = *now;
+fn write(path: &Path, now: &Recompressed, json: bool, out: &mut Output) -> Result<(), Failure> {
+    let Recompressed { from, to, .. } = *now;
     if json {
         out.write_all(b"{\"path\":")?;
         out.json_path(path)?;

@@ -38,7 +38,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let session = args.file.open()?;
     let is_shown = |branch: &Branch| {
-        let is_wanted = (args.all || branch.is_said) && (args.sidechains || !branch.is_sidechain);
+        let is_wanted =
+            (args.all || branch.has_messages) && (args.sidechains || !branch.is_sidechain);
         branch.is_counted() || is_wanted
     };
     let branches: Vec<Branch> = session.branches()?.into_iter().filter(is_shown).collect();
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
     if branches.is_empty() {
         out.finish()?;
-        output::complain("note", "no branches yet");
+        output::write_notice("note", "no branches yet");
         return Ok(());
     }
     write(&branches, &tree, &mut reader, out)?;

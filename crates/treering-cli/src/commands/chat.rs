@@ -202,7 +202,7 @@ struct Printer<'a> {
 impl Printer<'_> {
     fn print(&mut self, piece: Piece) {
         match piece {
-            Piece::Retry(why) => output::complain("warning", &safe_line(&why)),
+            Piece::Retry(why) => output::write_notice("warning", &safe_line(&why)),
             _ if self.is_silent || self.written.is_err() => {}
             Piece::Text(text) => {
                 self.ends_line = text.ends_with('\n');
@@ -210,7 +210,7 @@ impl Printer<'_> {
                 self.written = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
             }
             Piece::Restart => {
-                output::complain("warning", "the connection was lost: the answer begins again");
+                output::write_notice("warning", "the connection was lost: the answer begins again");
             }
         }
     }
@@ -230,7 +230,7 @@ fn ended(agent: &AgentSession, said: &TurnReport) -> Result<(), Failure> {
     match &said.end {
         TurnEnd::Complete => Ok(()),
         TurnEnd::Length => {
-            output::complain(
+            output::write_notice(
                 "warning",
                 "the answer was cut off: it reached the maximum number of tokens",
             );

@@ -52,10 +52,10 @@ fn show(path: &Path, json: bool, out: &mut Output) -> Result<(), Failure> {
     out.finish()?;
     let path = safe_path(path);
     match exists {
-        true => output::complain("note", &format!("from {path}; the rest are defaults")),
+        true => output::write_notice("note", &format!("from {path}; the rest are defaults")),
         false => {
-            output::complain("note", &format!("there is no {path}: these are the defaults"));
-            output::complain("hint", "`treering config init` creates it");
+            output::write_notice("note", &format!("there is no {path}: these are the defaults"));
+            output::write_notice("hint", "`treering config init` creates it");
         }
     }
     Ok(())

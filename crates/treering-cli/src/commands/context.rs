@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
     out.finish()?;
     for repair in &repairs {
-        output::complain("warning", &safe_line(&repair.to_string()));
+        output::write_notice("warning", &safe_line(&repair.to_string()));
     }
     match session.filter(|_| !args.json && args.provider.is_none()) {
         Some(session) => warn_of_findings(&session, &args.file, out),

@@ -80,11 +80,13 @@ fn sum_up(items: &[Item], done: bool) {
     let total = size(items.iter().map(|item| item.size).sum());
     let files = count(items.len(), "file", "files");
     match (items.is_empty(), done) {
-        (true, _) => output::complain("note", "nothing to clean up"),
-        (false, true) => output::complain("note", &format!("{files}, {total}, in the trash now")),
+        (true, _) => output::write_notice("note", "nothing to clean up"),
+        (false, true) => {
+            output::write_notice("note", &format!("{files}, {total}, in the trash now"))
+        }
         (false, false) => {
-            output::complain("note", &format!("{files}, {total}"));
-            output::complain("hint", "`treering gc --yes` moves them to the trash");
+            output::write_notice("note", &format!("{files}, {total}"));
+            output::write_notice("hint", "`treering gc --yes` moves them to the trash");
         }
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
     match session.tree().label(&id) {
         Some(label) => writeln!(out, "{}", safe_line(label))?,
-        None => output::complain("note", &format!("entry {id} has no label")),
+        None => output::write_notice("note", &format!("entry {id} has no label")),
     }
     Ok(())
 }

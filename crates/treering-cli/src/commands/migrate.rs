@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
                     out.write_all(b"}\n")?;
                 }
                 out.finish()?;
-                output::complain("error", &safe_line(&error));
+                output::write_notice("error", &safe_line(&error));
             }
         }
     }

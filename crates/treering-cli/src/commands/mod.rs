@@ -371,11 +371,11 @@ fn warn_of_findings(session: &Session, file: &Path, out: &mut Output) -> Result<
     }
     out.finish()?;
     for finding in findings.iter().take(MAX_WARNINGS) {
-        output::complain("warning", &safe_line(&finding.to_string()));
+        output::write_notice("warning", &safe_line(&finding.to_string()));
     }
     if let Some(more) = findings.len().checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
         let doctor = format!("… and {more} more: treering doctor {}", shell_word(file));
-        output::complain("warning", &safe_line(&doctor));
+        output::write_notice("warning", &safe_line(&doctor));
     }
     Ok(())
 }

@@ -123,7 +123,7 @@ fn write(
     writeln!(out, "{}: belongs to {} now", safe_path(target), safe_path(cwd))?;
     out.finish()?;
     if let Some(kept) = kept {
-        output::complain("note", &format!("the old file is {}", safe_path(kept)));
+        output::write_notice("note", &format!("the old file is {}", safe_path(kept)));
     }
     Ok(())
 }

@@ -155,7 +155,7 @@ fn list(found: &[Trashed], json: bool, out: &mut Output) -> Result<(), Failure> 
     }
     if found.is_empty() {
         out.finish()?;
-        output::complain("note", "no session is in the trash");
+        output::write_notice("note", "no session is in the trash");
         return Ok(());
     }
     let now = clock::now();

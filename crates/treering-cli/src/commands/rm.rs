@@ -127,7 +127,7 @@ fn note_companion(path: &Path, out: &mut Output) -> Result<(), Failure> {
     if dir.is_dir() && dir != path {
         out.finish()?;
         let dir = safe_path(&dir);
-        output::complain("note", &format!("other files of the session are still in {dir}"));
+        output::write_notice("note", &format!("other files of the session are still in {dir}"));
     }
     Ok(())
 }

@@ -336,10 +336,10 @@ const MAX_SKIPPED: usize = 5;
 
 fn warn_of(skipped: &[String]) {
     for error in skipped.iter().take(MAX_SKIPPED) {
-        output::complain("warning", &safe_line(error));
+        output::write_notice("warning", &safe_line(error));
     }
     if let Some(more) = skipped.len().checked_sub(MAX_SKIPPED).filter(|more| *more > 0) {
-        output::complain("warning", &format!("… and {more} more files that cannot be read"));
+        output::write_notice("warning", &format!("… and {more} more files that cannot be read"));
     }
 }
 

@@ -88,11 +88,11 @@ async fn serve(args: &Args, mut server: Server, out: &mut Output) -> Result<(), 
         if let Ok(path) = server.login_path() {
             let link =
                 format!("open {scheme}://{bound}{path} in a browser, once, within ten minutes");
-            output::complain("note", &link);
+            output::write_notice("note", &link);
         }
     } else if args.tls_cert.is_none() {
         let what = "tokens and sessions travel unencrypted: give --tls-cert and --tls-key, or put a proxy with TLS in front";
-        output::complain("warning", what);
+        output::write_notice("warning", what);
     }
     writeln!(out, "listening on {scheme}://{bound}")?;
     out.finish()?;
@@ -225,7 +225,7 @@ fn token(args: &Args) -> Result<String, Failure> {
                 new.publish()
             });
             written.map_err(|error| about("create", error))?;
-            output::complain("note", &format!("the admin token is in {}", safe_path(&path)));
+            output::write_notice("note", &format!("the admin token is in {}", safe_path(&path)));
             Ok(token)
         }
         Err(error) => Err(about("read", error)),

@@ -70,8 +70,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let shown: Vec<String> = command.iter().map(|word| shell_word(Path::new(word))).collect();
     redaction::tell(&redactor.report());
     let document = format!("{} ({}), \"{title}\"", safe_path(&path), size(bytes));
-    output::complain("document", &safe_line(&document));
-    output::complain("command", &safe_line(&shown.join(" ")));
+    output::write_notice("document", &safe_line(&document));
+    output::write_notice("command", &safe_line(&shown.join(" ")));
     if !args.yes && !confirm::agrees("Send it?") {
         return Err(Failure::message("nothing was sent"));
     }

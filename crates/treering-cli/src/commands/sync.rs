@@ -141,7 +141,7 @@ pub(crate) fn sync(args: &Sync, store: &StoreChoice, out: &mut Output) -> Result
     let told = tell(&report, args.common.json, out);
     out.finish()?;
     if !args.common.json {
-        output::complain("note", "watching for changes; Ctrl-C ends");
+        output::write_notice("note", "watching for changes; Ctrl-C ends");
     }
     let (mut last, mut is_reached) = (Instant::now(), true);
     while poll.wait() {
@@ -161,7 +161,7 @@ pub(crate) fn sync(args: &Sync, store: &StoreChoice, out: &mut Output) -> Result
             }
             Err(error) if error.is_retryable() => {
                 if std::mem::take(&mut is_reached) {
-                    output::complain("warning", &safe_line(&format!("{error}; trying again")));
+                    output::write_notice("warning", &safe_line(&format!("{error}; trying again")));
                 }
             }
             Err(error) => return Err(error.into()),
@@ -255,28 +255,28 @@ fn write(report: &Report, out: &mut Output) -> Result<(), Failure> {
     writeln!(out, "{sessions}{parts}{sent}{received}")?;
     out.finish()?;
     for conflict in &report.conflicts {
-        output::complain("conflict", &safe_line(&conflict.to_string()));
+        output::write_notice("conflict", &safe_line(&conflict.to_string()));
     }
     if !report.conflicts.is_empty() {
         let hint =
             "nothing was changed there; `treering fork` makes one of the two a session of its own";
-        output::complain("hint", hint);
+        output::write_notice("hint", hint);
     }
     for id in &report.older {
         let what = format!("{id}: the store has lines that would be redacted now");
-        output::complain("warning", &safe_line(&what));
+        output::write_notice("warning", &safe_line(&what));
     }
     if !report.older.is_empty() {
-        output::complain("hint", "remove it from the store and push it again");
+        output::write_notice("hint", "remove it from the store and push it again");
     }
     for failed in &report.failed {
-        output::complain("error", &safe_line(&format!("{}: {}", failed.id, failed.error)));
+        output::write_notice("error", &safe_line(&format!("{}: {}", failed.id, failed.error)));
     }
     if !report.removed.is_empty() {
         let removed = count(report.removed.len(), "session was", "sessions were");
         let what =
             format!("{removed} removed on the other side; name a session to create it again");
-        output::complain("note", &what);
+        output::write_notice("note", &what);
     }
     Ok(())
 }

@@ -88,7 +88,7 @@ impl<'a> File<'a> {
             }
             _ => return,
         };
-        output::complain("note", &what);
+        output::write_notice("note", &what);
     }
 
     fn say_once(&mut self, error: &Error) {
@@ -97,7 +97,7 @@ impl<'a> File<'a> {
             _ => format!("{error}; trying again"),
         };
         if self.trouble.as_ref() != Some(&what) {
-            output::complain("note", &safe_line(&what));
+            output::write_notice("note", &safe_line(&what));
             self.trouble = Some(what);
         }
     }
@@ -142,7 +142,10 @@ impl Tail {
                 // The file was truncated meanwhile: the next poll reports it.
                 Err(error) => {
                     out.finish()?;
-                    output::complain("note", &safe_line(&format!("{id} cannot be shown: {error}")));
+                    output::write_notice(
+                        "note",
+                        &safe_line(&format!("{id} cannot be shown: {error}")),
+                    );
                     continue;
                 }
             };

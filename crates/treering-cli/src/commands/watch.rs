@@ -94,7 +94,7 @@ fn watch_store(
         let changes = match store.changes(Some(&mark)) {
             Ok(changes) => changes,
             Err(error) if error.is_retryable() => {
-                output::complain(
+                output::write_notice(
                     "note",
                     &format!("{}; trying again", safe_line(&error.to_string())),
                 );
@@ -184,7 +184,7 @@ impl Watched {
         let of = self.project.as_ref().map(|project| project.root().to_string_lossy());
         let of = of.map(|root| format!(" of {}", safe_line(&root))).unwrap_or_default();
         let sessions = count(number, "session", "sessions");
-        output::complain("note", &format!("watching {sessions}{of}; Ctrl-C ends"));
+        output::write_notice("note", &format!("watching {sessions}{of}; Ctrl-C ends"));
     }
 
     /// Reports an event, if it is about a session of the project.

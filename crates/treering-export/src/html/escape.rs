@@ -1,6 +1,6 @@
 //! Escapes text of a session for HTML, so that it contains no markup and no invisible characters.
 
-use treering_display::text::{is_hidden, may_hide, stand_in};
+use treering_display::text::{is_hidden, may_need_replacement, visible_replacement};
 use wide::u8x16;
 
 /// The characters that must be escaped in a page.
@@ -9,7 +9,7 @@ const SPECIAL: [bool; 256] = {
     let mut byte = 0;
     while byte < 256 {
         let is_markup = matches!(byte as u8, b'<' | b'>' | b'&' | b'"' | b'\'');
-        table[byte] = is_markup || may_hide(byte as u8);
+        table[byte] = is_markup || may_need_replacement(byte as u8);
         byte += 1;
     }
     table
@@ -46,7 +46,7 @@ fn escape(out: &mut String, text: &str, mark: impl Fn(&mut String, &str)) {
                 let rest = text.get(at..).unwrap_or_default();
                 let Some(character) = rest.chars().next() else { break };
                 at += character.len_utf8();
-                if let Some(shown) = stand_in(character) {
+                if let Some(shown) = visible_replacement(character) {
                     out.push_str(before);
                     // A carriage return before a line feed is left out.
                     if character != '\r' || bytes.get(at) != Some(&b'\n') {

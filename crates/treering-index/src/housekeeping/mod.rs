@@ -148,7 +148,7 @@ fn changed(retired: Retired, path: &Path) -> Result<(), Refusal> {
 /// The result of compressing or decompressing a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Exchanged {
+pub struct Recompressed {
     /// The new path of the file.
     pub path: PathBuf,
     /// The size before, in bytes.
@@ -164,7 +164,7 @@ pub fn archive(
     path: &Path,
     now: i64,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<(Exchanged, Dialect), Refusal> {
+) -> Result<(Recompressed, Dialect), Refusal> {
     let name = path.as_os_str().as_encoded_bytes();
     if name.ends_with(b".zst") {
         return Err(Reason::Archived.of(path));
@@ -188,7 +188,7 @@ pub fn unarchive(
     now: i64,
     limits: UnpackLimits,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<Exchanged, Refusal> {
+) -> Result<Recompressed, Refusal> {
     if path.extension().is_none_or(|extension| extension != "zst") {
         return Err(Reason::NotArchived.of(path));
     }
@@ -203,7 +203,7 @@ fn exchange(
     file: &File,
     target: PathBuf,
     make: impl FnOnce(&File, &Path) -> io::Result<()>,
-) -> Result<Exchanged, Refusal> {
+) -> Result<Recompressed, Refusal> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => Reason::Exists.of(&target),
         kind => {
@@ -224,5 +224,5 @@ fn exchange(
         Err(error) => return Err(Reason::Stays(target, error).of(path)),
     }
     let to = fs::metadata(&target).map_or(0, |metadata| metadata.len);
-    Ok(Exchanged { path: target, from: before.len, to })
+    Ok(Recompressed { path: target, from: before.len, to })
 }

@@ -26,7 +26,7 @@ pub use action::TreeAction;
 pub use dialog::{Overlay, OverlayKind, Prompt, Task, TreeMode};
 pub use event::{TreeEffect, TreeEvent};
 pub use preview_pane::PreviewContent;
-pub use read::{know_screen, read_all, read_some};
+pub use read::{load_visible_previews, read_all, read_some};
 pub use search::{SearchText, SearchWords};
 pub use state::TreeState;
 pub use update::update;

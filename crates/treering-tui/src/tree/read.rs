@@ -63,7 +63,7 @@ pub fn read_some(session: &Session, outline: &Outline, nodes: &[u32]) -> Vec<(u3
 
 /// Reads the preview lines of the visible entries. A read entry may turn out to be hidden, and
 /// another takes its place, so a few rounds may be needed.
-pub fn know_screen(session: &Session, mut state: TreeState) -> TreeState {
+pub fn load_visible_previews(session: &Session, mut state: TreeState) -> TreeState {
     const ROUNDS: usize = 8;
     for _ in 0..ROUNDS {
         let unknown = state.unknown_on_screen();

@@ -11,10 +11,8 @@ use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{Node, Row};
 use std::collections::HashMap;
 
-/// Entries of this size are reported as large in any file.
+/// Entries larger than this are reported as large.
 const LARGE: u64 = 1 << 20;
-/// In files of at least this size, an entry that is a tenth of the file is reported as well.
-const LARGE_FILE: u64 = 10 << 20;
 /// The maximum number of large entries that are reported.
 const MAX_LARGE: usize = 5;
 
@@ -58,7 +56,7 @@ pub(super) fn examine(view: &Snapshot, loaded: &Loaded, found: &mut Found) -> Re
     let Look { tools, unknown, .. } = look;
     found.extend(unknown.problems());
     tools.examine(view, found)?;
-    large(view, loaded, found);
+    large(view, found);
     Ok(())
 }
 
@@ -164,16 +162,12 @@ impl UnknownTypes {
 }
 
 /// Reports the largest entries, if any is large.
-fn large(view: &Snapshot, loaded: &Loaded, found: &mut Found) {
+fn large(view: &Snapshot, found: &mut Found) {
     let tree = view.tree();
-    let limit = match loaded.seen {
-        size if size > LARGE_FILE => LARGE.min(size / 10),
-        _ => LARGE,
-    };
     let mut largest: Vec<(u64, Row)> = Vec::new();
     for row in tree.live() {
         let len = tree.node(row).len;
-        if len > limit {
+        if len > LARGE {
             largest.push((len, row));
             largest.sort_unstable_by(|a, b| b.cmp(a));
             largest.truncate(MAX_LARGE);

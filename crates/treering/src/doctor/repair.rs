@@ -424,7 +424,7 @@ impl RepairPlan {
         let mut entries = Vec::new();
         if !self.changes.relinked.is_empty() || !self.changes.renamed.is_empty() {
             let note = NewEntry::custom("treering.repair", Some(&self.changes.to_note()))?;
-            entries.push(note.under(leaf.clone()));
+            entries.push(note.with_parent(leaf.clone()));
         }
         if !entries.is_empty() || session.leaf() != leaf {
             entries.push(NewEntry::leaf(leaf.as_ref()));

@@ -8,7 +8,7 @@
 use super::entries::Found;
 use crate::entry::{Role, tool_uses};
 use crate::error::Result;
-use crate::findings::{Place, Problem};
+use crate::findings::{CallPosition, Problem};
 use crate::json;
 use crate::load::MAX_FINDINGS;
 use crate::snapshot::{Bodies, Snapshot};
@@ -70,9 +70,11 @@ impl Tools {
         let mut count = 0;
         for (at, use_) in self.uses.iter().enumerate() {
             let (is_paired, place) = match on_path[use_.row.index()] {
-                true if last == Some(use_.row) && use_.is_call => (paired_on_path[at], Place::End),
-                true => (paired_on_path[at], Place::Path),
-                false => (paired_anywhere[at], Place::Elsewhere),
+                true if last == Some(use_.row) && use_.is_call => {
+                    (paired_on_path[at], CallPosition::End)
+                }
+                true => (paired_on_path[at], CallPosition::Path),
+                false => (paired_anywhere[at], CallPosition::Elsewhere),
             };
             if is_paired || count == MAX_FINDINGS {
                 continue;

@@ -143,7 +143,7 @@ impl NewEntry {
     }
 
     /// Attaches the entry to `parent` instead of to the leaf; `None` makes it a root.
-    pub fn under(mut self, parent: Option<EntryId>) -> Self {
+    pub fn with_parent(mut self, parent: Option<EntryId>) -> Self {
         self.parent = parent.map_or(Parent::Root, Parent::Entry);
         self
     }
@@ -238,7 +238,7 @@ impl NewEntry {
 
     /// Returns a `leaf` entry, which moves the leaf to `target` (`None`: before the first entry).
     pub fn leaf(target: Option<&EntryId>) -> Self {
-        let entry = NewEntry::new(Kind::Leaf).under(target.cloned());
+        let entry = NewEntry::new(Kind::Leaf).with_parent(target.cloned());
         match target {
             Some(target) => entry.text("targetId", target.as_str()),
             None => entry.raw("targetId", b"null"),

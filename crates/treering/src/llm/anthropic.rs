@@ -78,7 +78,7 @@ impl Request {
             Speaker::Assistant => "assistant",
         };
         if self.messages.is_empty() && role == "assistant" {
-            repairs.push(ContextRepair::UserMessageMadeUp { entry: turn.entry.clone() });
+            repairs.push(ContextRepair::UserMessageAdded { entry: turn.entry.clone() });
             self.message("user").blocks.push(text_block(OPENING));
         }
         let message = self.message(role);

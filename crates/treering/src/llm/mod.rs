@@ -39,7 +39,7 @@ pub enum Pairing {
 #[allow(missing_docs, reason = "the fields are named after what they hold")]
 pub enum ContextRepair {
     /// A call had no result; an error result was added.
-    ResultMadeUp { entry: EntryId, call: String },
+    ResultAdded { entry: EntryId, call: String },
     /// A result did not follow its call; it was moved there.
     ResultMoved { entry: EntryId, call: String },
     /// A result had no call, or was the second one for its call; it was dropped.
@@ -61,14 +61,14 @@ pub enum ContextRepair {
     /// The arguments of a tool call are not a JSON object; they were put into one, as `value`.
     ArgumentsWrapped { entry: EntryId, call: String },
     /// The provider requires a user message first; one was added.
-    UserMessageMadeUp { entry: EntryId },
+    UserMessageAdded { entry: EntryId },
 }
 
 impl ContextRepair {
     /// Returns the entry whose contribution was changed.
     pub fn entry(&self) -> &EntryId {
         match self {
-            ContextRepair::ResultMadeUp { entry, .. }
+            ContextRepair::ResultAdded { entry, .. }
             | ContextRepair::ResultMoved { entry, .. }
             | ContextRepair::ResultDropped { entry, .. }
             | ContextRepair::EmptyMessageDropped { entry, .. }
@@ -79,7 +79,7 @@ impl ContextRepair {
             | ContextRepair::ThinkingDropped { entry }
             | ContextRepair::CallRenamed { entry, .. }
             | ContextRepair::ArgumentsWrapped { entry, .. }
-            | ContextRepair::UserMessageMadeUp { entry } => entry,
+            | ContextRepair::UserMessageAdded { entry } => entry,
         }
     }
 }
@@ -88,7 +88,7 @@ impl std::fmt::Display for ContextRepair {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "entry {}: ", self.entry())?;
         match self {
-            ContextRepair::ResultMadeUp { call, .. } => {
+            ContextRepair::ResultAdded { call, .. } => {
                 write!(f, "tool call {call} has no result: an error result was added")
             }
             ContextRepair::ResultMoved { call, .. } => {
@@ -124,7 +124,7 @@ impl std::fmt::Display for ContextRepair {
                     "the arguments of tool call {call} are no object: they are sent as `value`"
                 )
             }
-            ContextRepair::UserMessageMadeUp { .. } => {
+            ContextRepair::UserMessageAdded { .. } => {
                 write!(f, "the context begins with an answer: a user message was put before it")
             }
         }

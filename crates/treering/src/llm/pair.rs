@@ -51,7 +51,7 @@ pub(super) fn pair(llm: LlmContext) -> LlmContext {
                 None => {
                     let json = made_up(&call, &name, message);
                     out.messages.push(ContextMessage { entry: entry.clone(), json });
-                    out.repairs.push(ContextRepair::ResultMadeUp { entry, call });
+                    out.repairs.push(ContextRepair::ResultAdded { entry, call });
                 }
             }
         }

@@ -98,7 +98,7 @@ impl Copies {
         }
         // The copies keep this parent even if the session's leaf moves meanwhile.
         if let Some(first) = entries.first_mut() {
-            *first = first.clone().under(leaf);
+            *first = first.clone().with_parent(leaf);
         }
         Ok(entries)
     }

@@ -229,7 +229,7 @@ impl Session {
         plan: &MergePlan,
         summary: MergeSummary<'_>,
     ) -> Result<EntryId> {
-        self.append(plan.entry(summary)?.under(plan.into.clone()))
+        self.append(plan.entry(summary)?.with_parent(plan.into.clone()))
     }
 
     /// Plans [`apply_merge`](Session::apply_merge) and changes nothing.
@@ -262,7 +262,7 @@ impl Session {
         let mut entries = copies.to_entries(plan.into.clone(), |count| self.fresh_ids(count))?;
         let mut record = NewEntry::custom(MERGE_TYPE, Some(&plan.record()))?;
         if entries.is_empty() {
-            record = record.under(plan.into.clone());
+            record = record.with_parent(plan.into.clone());
         }
         entries.push(record);
         let mut ids = self.append_all(&entries)?;

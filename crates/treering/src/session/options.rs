@@ -75,13 +75,13 @@ impl LeafMoves {
 
     /// Moves the active leaf of the file to the last of the new entries.
     #[must_use]
-    pub fn of_file(self) -> Self {
+    pub fn moving_file_leaf(self) -> Self {
         LeafMoves { file: true, ..self }
     }
 
     /// Moves the session's own leaf to the last of the new entries, if it is at `position`.
     #[must_use]
-    pub fn of_session_at(self, position: impl Into<Position>) -> Self {
+    pub fn moving_session_leaf_at(self, position: impl Into<Position>) -> Self {
         LeafMoves { own: Some(position.into()), ..self }
     }
 

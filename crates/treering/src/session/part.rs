@@ -103,14 +103,14 @@ impl<'a> Subtree<'a> {
         }
         let inside = rows.iter().copied().collect();
         let mut subtree = Subtree { view, top, rows, inside, dropped: HashMap::new() };
-        subtree.drop_strangers()?;
+        subtree.drop_outside_references()?;
         subtree.rows.sort_unstable();
         Ok(subtree)
     }
 
     /// Collects the labels and `leaf` entries that name an entry outside. The rows must be in the
     /// order of the tree, parents first.
-    fn drop_strangers(&mut self) -> Result<()> {
+    fn drop_outside_references(&mut self) -> Result<()> {
         let tree = self.view.tree();
         let mut bodies = Bodies::with_images();
         let mut first_kept = HashSet::new();
@@ -160,7 +160,7 @@ impl<'a> Subtree<'a> {
                 body = json::with_member(&body, "parentId", &tree.id_literal(instead));
             }
             if kind == Kind::Compaction {
-                body = self.keeping_what_is_here(body, &above);
+                body = self.clamp_first_kept(body, &above);
             }
             out.write_all(&body).and_then(|()| out.write_all(b"\n")).map_err(Error::Storage)?;
             last = row;
@@ -173,7 +173,7 @@ impl<'a> Subtree<'a> {
 
     /// Returns a compaction whose first kept entry is the top of the subtree, if it was above the
     /// top.
-    fn keeping_what_is_here(&self, body: Vec<u8>, above: &HashSet<Row>) -> Vec<u8> {
+    fn clamp_first_kept(&self, body: Vec<u8>, above: &HashSet<Row>) -> Vec<u8> {
         let tree = self.view.tree();
         let first_kept = json::get(&body, "firstKeptEntryId").and_then(json::string);
         match first_kept.and_then(|id| tree.row(&id)) {

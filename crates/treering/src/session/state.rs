@@ -226,11 +226,11 @@ impl State {
         if let Some(path) = self.path() {
             fresh = fresh.at(path);
         }
-        self.go_over_to(fresh)
+        self.replace_loaded(fresh)
     }
 
     /// Replaces the state by what was read from the file, unless that is another session.
-    fn go_over_to(&mut self, fresh: Loaded) -> Result<Vec<EntryId>> {
+    fn replace_loaded(&mut self, fresh: Loaded) -> Result<Vec<EntryId>> {
         self.check_same(&fresh)?;
         let old = std::mem::replace(&mut self.loaded, fresh);
         self.unwritten_header = self.loaded.header.is_none();
@@ -281,7 +281,7 @@ impl State {
         self.check_same(&opened.loaded)?;
         (self.journal, self.joined) = (opened.journal, opened.joined);
         self.backing = Backing::File { path, file: opened.file };
-        self.go_over_to(opened.loaded)
+        self.replace_loaded(opened.loaded)
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {

@@ -106,7 +106,7 @@ impl Session {
     }
 
     /// Appends entries in one write to a branch that may have been abandoned meanwhile, and moves
-    /// only the leaves that `moves` names. The first entry needs a parent ([`NewEntry::under`]).
+    /// only the leaves that `moves` names. The first entry needs a parent ([`NewEntry::with_parent`]).
     ///
     /// This is for results of long operations, such as the answer of a model: the answer belongs to
     /// the branch it was requested for, but a leaf that was moved to another branch in the meantime
@@ -122,7 +122,7 @@ impl Session {
     /// let session = Session::in_memory("/project");
     /// let question = session.append(Message::user("Name a color."))?;
     /// let other = session.append(Message::user("Never mind."))?;
-    /// let late = Message::assistant("acme", "m", "Red.").into_entry().under(Some(question));
+    /// let late = Message::assistant("acme", "m", "Red.").into_entry().with_parent(Some(question));
     /// session.append_to_branch(&[late], &LeafMoves::none(&other))?;
     /// assert_eq!(session.leaf(), Some(other));
     /// # Ok::<(), treering::Error>(())
@@ -300,7 +300,7 @@ impl Session {
     ) -> Result<EntryId> {
         let target = self.state().entry_at(&position.into())?;
         let left = self.leaf();
-        let entry = NewEntry::branch_summary(left.as_ref(), summary).under(target);
+        let entry = NewEntry::branch_summary(left.as_ref(), summary).with_parent(target);
         self.append(extend(entry)?)
     }
 

@@ -27,7 +27,7 @@ pub struct Branch {
     pub is_sidechain: bool,
     /// Whether there are messages or summaries after the branch point, and after the active leaf if
     /// that is on the path. Otherwise the branch only has labels, settings or notes of an agent.
-    pub is_said: bool,
+    pub has_messages: bool,
     /// The branch point at which the branch left other branches; `None` if there is none on its
     /// path.
     pub since: Option<EntryId>,
@@ -47,7 +47,7 @@ impl Branch {
     /// Returns whether treering lists and counts the branch: the active branch, and every other one
     /// that has messages or summaries of its own and is not a sidechain.
     pub fn is_counted(&self) -> bool {
-        self.is_active || (self.is_said && !self.is_sidechain)
+        self.is_active || (self.has_messages && !self.is_sidechain)
     }
 }
 
@@ -114,7 +114,7 @@ pub(super) fn of(session: &Session) -> Result<Vec<Branch>> {
         if is_leaf[row.index()] {
             found.push((row, path.branch(tree, row, row == active)));
         }
-        path.is_said &= row != active;
+        path.has_messages &= row != active;
     });
     found.sort_by_key(|(row, branch)| std::cmp::Reverse((branch.time, *row)));
     Ok(found.into_iter().map(|(_, branch)| branch).collect())
@@ -142,7 +142,7 @@ struct Path {
     since: Row,
     usage_before: Usage,
     entries_before: u64,
-    is_said: bool,
+    has_messages: bool,
     time: Option<i64>,
 }
 
@@ -153,7 +153,7 @@ impl Path {
         since: NONE,
         usage_before: Usage::NONE,
         entries_before: 0,
-        is_said: false,
+        has_messages: false,
         time: None,
     };
 
@@ -162,7 +162,7 @@ impl Path {
             leaf: tree.id(row),
             is_active,
             is_sidechain: tree.node(row).has(Node::SIDECHAIN),
-            is_said: self.is_said,
+            has_messages: self.has_messages,
             since: (self.since != NONE).then(|| tree.id(self.since)),
             own_entries: self.entries.saturating_sub(self.entries_before),
             entries: self.entries,
@@ -219,7 +219,7 @@ impl<'a> Walk<'a> {
             if self.continuations.get(row.index()).is_some_and(|&count| count > 1) {
                 path.since = row;
                 (path.usage_before, path.entries_before) = (path.usage, path.entries);
-                (path.is_said, path.time) = (false, None);
+                (path.has_messages, path.time) = (false, None);
             }
             let below = children.of(row);
             self.fork(row, below.len(), path);
@@ -256,7 +256,7 @@ impl<'a> Walk<'a> {
     fn enter(&mut self, row: Row, path: &mut Path) {
         let node = self.tree.node(row);
         path.entries += 1;
-        path.is_said |= is_said(node);
+        path.has_messages |= is_said(node);
         path.time = path.time.max(node.time());
         let Some(&(key, usage)) = self.events.get(&row) else { return };
         if !self.repeated.contains(&key) {

@@ -35,11 +35,14 @@ fn refused_appends_do_not_concern_their_neighbors() {
         vec![with_id("a", "a"), said("b")],
         vec![said("lost"), with_id("taken", "first")],
         vec![said("expects a leaf that has moved")],
-        vec![with_id("lost, too", "gone"), said("under nothing").under(Some("nothing".into()))],
-        vec![said("under a neighbor").under(Some("a".into()))],
+        vec![
+            with_id("lost, too", "gone"),
+            said("under nothing").with_parent(Some("nothing".into())),
+        ],
+        vec![said("under a neighbor").with_parent(Some("a".into()))],
         vec![with_id("the id of a neighbor", "a")],
         vec![with_id("the id of a refused neighbor", "gone")],
-        vec![said("under a refused neighbor").under(Some("lost".into()))],
+        vec![said("under a refused neighbor").with_parent(Some("lost".into()))],
         vec![said("last")],
     ];
     let expected = Position::from(&first);
@@ -124,7 +127,7 @@ fn refusals_are_those_of_the_log_as_it_is() {
     one.append(with_id("first", "first")).unwrap();
     let other = open();
     one.append(with_id("second", "second")).unwrap();
-    let child = [said("child").under(Some("second".into()))];
+    let child = [said("child").with_parent(Some("second".into()))];
     let done = other.append_each(&[Append::new(&child)]).unwrap();
     assert!(done[0].is_ok(), "{done:?}");
 
@@ -133,7 +136,7 @@ fn refusals_are_those_of_the_log_as_it_is() {
     let (expected, entries) = (Position::from(&leaf), [said("fourth")]);
     let done = other.append_each(&[Append::new(&entries).expecting(&expected)]).unwrap();
     assert!(done[0].is_ok(), "{done:?}");
-    let under = [said("fifth").under(Some("third".into()))];
+    let under = [said("fifth").with_parent(Some("third".into()))];
     open().append_following(&under).unwrap();
 }
 

@@ -106,7 +106,7 @@ fn an_entry_that_others_wait_for_gives_them_another_path() {
     check(&journal);
     assert_eq!(whole(&journal).thinking_level, "off");
     let ghost = NewEntry::thinking_level_change("deep").with_id("ghost".into());
-    writer.append(ghost.under(None)).unwrap();
+    writer.append(ghost.with_parent(None)).unwrap();
     check(&journal);
     writer.branch(Position::Entry(format!("a{MANY}").as_str().into())).unwrap();
     writer.append(Message::user("more")).unwrap();

@@ -174,7 +174,7 @@ fn many_threads_and_syncs_that_fail_now_and_then() {
                 for number in 0..EACH {
                     let id = EntryId::from(format!("{thread}-{number}").as_str());
                     let entry = NewEntry::custom("x", None).unwrap().with_id(id.clone());
-                    match session.append(entry.under(None)) {
+                    match session.append(entry.with_parent(None)) {
                         Ok(_) => kept.lock().unwrap().push(id),
                         Err(_) => lost.lock().unwrap().push(id),
                     }

@@ -304,7 +304,9 @@ fn unknown_entries_are_refused() {
         session.label("", Some("x")).map(drop),
         session.fork("nobody", Default::default()).map(drop),
         session.branch_in_memory("nobody"),
-        session.append(Message::user("x").into_entry().under(Some("nobody".into()))).map(drop),
+        session
+            .append(Message::user("x").into_entry().with_parent(Some("nobody".into())))
+            .map(drop),
     ] {
         assert!(matches!(result, Err(Error::UnknownEntry(_))), "{result:?}");
     }

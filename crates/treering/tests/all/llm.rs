@@ -158,7 +158,7 @@ fn tool_calls_without_results() {
     let lines = [call("a", None, &["1", "2"]), result("r", Some("a"), "1"), user("u", Some("r"))];
     let (shape, repairs) = paired(&lines);
     assert_eq!(shape, "assistant result:1 result:2 user");
-    assert_eq!(repairs, [ContextRepair::ResultMadeUp { entry: "a".into(), call: "2".into() }]);
+    assert_eq!(repairs, [ContextRepair::ResultAdded { entry: "a".into(), call: "2".into() }]);
     let llm = llm(&lines, Pairing::Strict);
     assert_eq!(
         values(&llm)[2],

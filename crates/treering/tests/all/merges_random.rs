@@ -115,7 +115,7 @@ impl World {
         let mut made_up: Vec<&str> = ours
             .iter()
             .map(|repair| match repair {
-                ContextRepair::ResultMadeUp { call, .. } => call.as_str(),
+                ContextRepair::ResultAdded { call, .. } => call.as_str(),
                 other => panic!("{other:?}"),
             })
             .collect();

@@ -341,7 +341,7 @@ fn branches_know_their_own_part_and_their_whole_path() {
     let branches = session.branches().unwrap();
     let line = |branch: &Branch| {
         let since = branch.since.as_ref().map_or("-", |since| since.as_str());
-        let flags = [(branch.is_active, "active"), (branch.is_said, "said")];
+        let flags = [(branch.is_active, "active"), (branch.has_messages, "said")];
         let flags: Vec<&str> = flags.iter().filter(|(is, _)| *is).map(|(_, name)| *name).collect();
         format!(
             "{} since {since}: {} of {}, {} of {} {}",

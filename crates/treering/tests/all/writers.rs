@@ -64,13 +64,13 @@ fn an_entry_for_a_branch_moves_only_the_leaves_it_is_told_to() {
         let (file, ours, theirs, first) = two(directory.path());
         let elsewhere = theirs.append(Message::user("elsewhere")).unwrap();
         let entries = [
-            Message::user("a").into_entry().under(Some(first.clone())),
+            Message::user("a").into_entry().with_parent(Some(first.clone())),
             Message::user("b").into_entry(),
         ];
         let moves = |expected: &EntryId| {
             let own = if own_moves { &first } else { &elsewhere };
-            let moves = LeafMoves::none(expected).of_session_at(own);
-            if file_moves { moves.of_file() } else { moves }
+            let moves = LeafMoves::none(expected).moving_session_leaf_at(own);
+            if file_moves { moves.moving_file_leaf() } else { moves }
         };
         let conflict = ours.append_to_branch(&entries, &moves(&first));
         assert!(matches!(conflict, Err(Error::LeafMoved { .. })), "{conflict:?}");

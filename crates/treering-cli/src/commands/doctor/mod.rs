@@ -118,12 +118,12 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
                     finding::write_failure(&file, &error, out)?;
                 }
                 out.finish()?;
-                output::complain("error", &safe_line(&error.to_string()));
+                output::write_notice("error", &safe_line(&error.to_string()));
             }
             Err(Failure::Message { what, .. }) => {
                 health = Health::Ill;
                 out.finish()?;
-                output::complain("error", &safe_line(&what));
+                output::write_notice("error", &safe_line(&what));
             }
             Err(failure) => return Err(failure),
         }
@@ -170,11 +170,11 @@ fn files(paths: &[PathBuf]) -> (Vec<PathBuf>, bool) {
         let (files, skipped) = SessionIndex::new(sessions::places().only([path.clone()])).find();
         for skipped in skipped {
             let what = format!("{}: {}", skipped.path.to_string_lossy(), skipped.reason);
-            output::complain("warning", &safe_line(&what));
+            output::write_notice("warning", &safe_line(&what));
         }
         if files.is_empty() {
             let what = format!("no sessions in {} or below it", path.to_string_lossy());
-            output::complain("error", &safe_line(&what));
+            output::write_notice("error", &safe_line(&what));
             is_lacking = true;
         }
         all.extend(files);

@@ -87,10 +87,10 @@ pub(super) fn write(
     out.finish()?;
     for (path, why) in report.failed.iter().take(MAX_NAMED) {
         let what = format!("not exported: {}: {why}", path.display());
-        output::complain("warning", &safe_line(&what));
+        output::write_notice("warning", &safe_line(&what));
     }
     if let Some(more) = report.failed.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
-        output::complain("warning", &format!("… and {more} more that cannot be read"));
+        output::write_notice("warning", &format!("… and {more} more that cannot be read"));
     }
     Ok(())
 }

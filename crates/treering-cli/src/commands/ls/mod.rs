@@ -96,9 +96,9 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
         }
     } else if let (true, Some(store)) = (listed.is_empty(), &store) {
         let what = format!("no such sessions in the store {}", safe_line(&store.location()));
-        output::complain("note", &what);
+        output::write_notice("note", &what);
         if project.is_some() {
-            output::complain("hint", "`treering ls --all` lists those of all projects");
+            output::write_notice("hint", "`treering ls --all` lists those of all projects");
         }
     } else if listed.is_empty() {
         say_nothing_found(args, &places, project.as_ref(), contents.sessions.len());
@@ -234,7 +234,7 @@ fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {
 fn say_nothing_found(args: &Args, places: &Places, project: Option<&ProjectFilter>, found: usize) {
     let show = |path: &Path| safe_line(&path.to_string_lossy());
     if let Some(dir) = &args.directory {
-        return output::complain("note", &format!("no sessions in {}", show(dir)));
+        return output::write_notice("note", &format!("no sessions in {}", show(dir)));
     }
     let of = match project {
         Some(ProjectFilter::Project(project)) => format!(" of {}", show(project.root())),
@@ -243,23 +243,23 @@ fn say_nothing_found(args: &Args, places: &Places, project: Option<&ProjectFilte
     };
     if found > 0 {
         let others = count(found, "session is", "sessions are");
-        output::complain("note", &format!("no such sessions{of}; {others} here in all"));
+        output::write_notice("note", &format!("no such sessions{of}; {others} here in all"));
         let hint = "`treering ls --all` lists those of all projects";
-        return output::complain("hint", hint);
+        return output::write_notice("hint", hint);
     }
     let (there, missing): (Vec<_>, Vec<_>) = places.iter().partition(|place| place.dir.is_dir());
     let list = |places: &[&treering_index::Place]| {
         places.iter().map(|place| show(&place.dir)).collect::<Vec<_>>().join(", ")
     };
-    output::complain("note", "no sessions on this machine");
+    output::write_notice("note", "no sessions on this machine");
     if !there.is_empty() {
-        output::complain("note", &format!("looked in {}", list(&there)));
+        output::write_notice("note", &format!("looked in {}", list(&there)));
     }
     if !missing.is_empty() {
-        output::complain("note", &format!("not there: {}", list(&missing)));
+        output::write_notice("note", &format!("not there: {}", list(&missing)));
     }
     let hint = "`treering ls --dir DIR` looks elsewhere, TREERING_SESSIONS=DIR always; `treering demo` makes a session";
-    output::complain("hint", hint);
+    output::write_notice("hint", hint);
 }
 
 /// The maximum number of files that are not sessions that are named.
@@ -277,15 +277,18 @@ pub(super) fn warn_of_skipped(skipped: &[Skipped], is_directory: bool) {
             false if reason.contains(&*path) => reason.clone(),
             false => format!("{path}: {reason}"),
         };
-        output::complain("warning", &safe_line(&what));
+        output::write_notice("warning", &safe_line(&what));
     }
     if let Some(more) = unreadable.len().checked_sub(MAX_SKIPPED).filter(|more| *more > 0) {
         let what = if is_directory { "files that are not sessions" } else { "that cannot be read" };
-        output::complain("warning", &format!("… and {more} more {what}"));
+        output::write_notice("warning", &format!("… and {more} more {what}"));
     }
     if let Some(first) = none.first() {
         let what = count(none.len(), "file is not a session", "files are not sessions");
         let such = safe_line(&first.path.to_string_lossy());
-        output::complain("note", &format!("{what}, such as {such}: {}", safe_line(&first.reason)));
+        output::write_notice(
+            "note",
+            &format!("{what}, such as {such}: {}", safe_line(&first.reason)),
+        );
     }
 }

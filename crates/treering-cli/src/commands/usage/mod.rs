@@ -244,7 +244,7 @@ fn in_store(
             Ok(events) => sessions.push((info, events)),
             Err(error) => {
                 let what = format!("not counted: {}: {error}", info.id);
-                output::complain("warning", &safe_line(&what));
+                output::write_notice("warning", &safe_line(&what));
             }
         }
         meter.show(Progress::new(at + 1, total));

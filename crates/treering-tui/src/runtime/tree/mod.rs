@@ -10,7 +10,7 @@ use super::runner::{EffectHandler, EventChannel, Runner};
 use crate::keys::Bindings;
 use crate::theme::Theme;
 use crate::time_zone::DisplayZone;
-use crate::tree::{TreeAction, TreeEffect, TreeEvent, TreeState, know_screen};
+use crate::tree::{TreeAction, TreeEffect, TreeEvent, TreeState, load_visible_previews};
 use actions::SessionActions;
 use std::io;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ impl EffectHandler<TreeState> for TreeController {
 
     /// Reads the visible entries at once; the others follow in the background.
     fn prepare(&mut self, state: TreeState) -> TreeState {
-        know_screen(&self.worker.session, state)
+        load_visible_previews(&self.worker.session, state)
     }
 
     fn perform(&mut self, effect: TreeEffect, state: &TreeState) -> Option<TreeOutcome> {
