@@ -33,7 +33,9 @@ export type Labels = Map<string, { label: string; timestamp: string }>;
  */
 export class EntryCache {
   readonly #native: NativeSession;
-  readonly #byId = new Map<string, SessionEntry>();
+  readonly #indexed = new Map<string, SessionEntry>();
+  /** Entries that were appended and are not in the map yet. A program that only appends looks none up. */
+  #appended: SessionEntry[] = [];
   /** The form in which the library gives entries; with `record` in the shape of the session's agent. */
   readonly form: { hidesMoves: boolean; record: boolean };
   /** The number of hidden records, and of how many entries of the native session; unknown at first. */
@@ -49,6 +51,15 @@ export class EntryCache {
     this.form = { hidesMoves, record };
   }
 
+  /** The entries by their ids. */
+  get #byId(): Map<string, SessionEntry> {
+    if (this.#appended.length > 0) {
+      for (const entry of this.#appended) this.#indexed.set(entry.id, entry);
+      this.#appended = [];
+    }
+    return this.#indexed;
+  }
+
   /** Whether no entry was parsed yet. */
   get isEmpty(): boolean {
     return this.#byId.size === 0;
@@ -56,25 +67,26 @@ export class EntryCache {
 
   /** Keeps entries, and returns them. The same entry is always the same object: one that is there already stays. */
   keepAll({ entries, parents }: Batch): SessionEntry[] {
-    const isFirst = this.isEmpty;
+    const byId = this.#byId;
+    const isFirst = byId.size === 0;
     const above = parents?.length ? new Map(parents) : undefined;
     for (let index = 0; index < entries.length; index++) {
       const entry = entries[index]!;
-      const kept = isFirst ? undefined : this.#byId.get(entry.id);
+      const kept = isFirst ? undefined : byId.get(entry.id);
       if (kept) {
         entries[index] = kept;
         continue;
       }
       const parent = above?.get(entry.id);
       if (parent !== undefined) entry.parentId = parent;
-      this.#byId.set(entry.id, entry);
+      byId.set(entry.id, entry);
     }
     return entries;
   }
 
   /** Adds an entry that was appended just now. */
   add(entry: SessionEntry): void {
-    this.#byId.set(entry.id, entry);
+    this.#appended.push(entry);
     if (this.#hidden.of >= 0 && entryCountOf(this.#native) === this.#hidden.of + 1) this.#hidden.of++;
     if (!this.#all) return;
     // More than one new entry means that others wrote as well, and where they stand is not known here.
