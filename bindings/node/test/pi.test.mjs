@@ -201,6 +201,36 @@ test("lists, recent sessions and look-ups", async () => {
   });
 });
 
+test("a long list has every session, the newest first", async () => {
+  await withDirectory(async (dir) => {
+    const count = 410;
+    for (let number = 0; number < count; number++) {
+      const timestamp = new Date(1.7e12 + number * 1000).toISOString();
+      const header = { type: "session", version: 3, id: `s${number}`, timestamp, cwd: "/project" };
+      const entry = { type: "message", id: "aaaaaaaa", parentId: null, timestamp, message: { ...user(`words ${number}`), timestamp: 1.7e12 + number * 1000 } };
+      writeFileSync(join(dir, `${(number * 7919) % count}.jsonl`), `${JSON.stringify(header)}\n${JSON.stringify(entry)}\n`);
+    }
+    const wanted = Array.from({ length: count }, (_, number) => `s${count - 1 - number}`);
+    assert.deepEqual((await SessionManager.list("/project", dir)).map((session) => session.id), wanted);
+    assert.deepEqual((await SessionManager.list("/project", dir, () => {})).map((session) => session.id), wanted);
+    assert.equal((await SessionManager.list("/project", `${dir}/`)).length, count);
+  });
+});
+
+test("an entry that was appended is the same object whenever it is read", async () => {
+  await withDirectory((dir) => {
+    const manager = SessionManager.create("/project", dir);
+    const messages = [user("one"), assistant("two"), user("three")];
+    const ids = messages.map((message) => manager.appendMessage(message));
+    assert.equal(manager.getLeafEntry().message, messages[2]);
+    assert.ok(ids.every((id, index) => manager.getEntry(id).message === messages[index]));
+    ids.push(manager.appendMessage(messages[0]));
+    const kept = ids.map((id) => manager.getEntry(id));
+    const isKept = (entries) => entries.length === 4 && entries.every((entry, index) => entry === kept[index]);
+    assert.ok(isKept(manager.getBranch()) && isKept(manager.getEntries()) && isKept(manager.buildContextEntries()));
+  });
+});
+
 test("older versions are migrated, as arrays and as files", async () => {
   const old = () => [
     { type: "session", id: "s", timestamp: "2025-01-01T00:00:00Z", cwd: "/project" },
