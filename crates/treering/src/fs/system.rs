@@ -84,6 +84,26 @@ pub(super) fn metadata(metadata: &std::fs::Metadata) -> Metadata {
     }
 }
 
+/// Returns the length and the number of names of a file, and leaves its times alone.
+#[cfg(target_os = "linux")]
+pub(super) fn len_and_links(file: &std::fs::File) -> io::Result<(u64, u64)> {
+    use rustix::fs::{AtFlags, StatxFlags, statx};
+    let wanted = StatxFlags::SIZE | StatxFlags::NLINK;
+    match statx(file, c"", AtFlags::EMPTY_PATH, wanted) {
+        Ok(found) if found.stx_mask & wanted.bits() == wanted.bits() => {
+            Ok((found.stx_size, u64::from(found.stx_nlink)))
+        }
+        // Kernels before 4.11 and some sandboxes do not have the call.
+        _ => file.metadata().map(|found| metadata(&found)).map(|found| (found.len, found.links)),
+    }
+}
+
+/// Returns the length and the number of names of a file.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn len_and_links(file: &std::fs::File) -> io::Result<(u64, u64)> {
+    file.metadata().map(|found| metadata(&found)).map(|found| (found.len, found.links))
+}
+
 #[cfg(unix)]
 fn time(seconds: i64, nanos: i64) -> SystemTime {
     let whole = Duration::from_secs(seconds.unsigned_abs());
@@ -140,4 +160,29 @@ pub(super) fn set_mode(file: &std::fs::File, mode: u32) -> io::Result<()> {
     let mut permissions = file.metadata()?.permissions();
     permissions.set_readonly(mode & 0o222 == 0);
     file.set_permissions(permissions)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn length_and_links_are_those_of_the_metadata() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, link) = (directory.path().join("a"), directory.path().join("b"));
+        std::fs::write(&path, "1234567").unwrap();
+        let file = std::fs::File::open(&path).unwrap();
+        let both = |file: &std::fs::File| {
+            let found = metadata(&file.metadata().unwrap());
+            let extent = len_and_links(file).unwrap();
+            assert_eq!(extent, (found.len, found.links));
+            extent
+        };
+        assert_eq!(both(&file), (7, 1));
+        std::fs::hard_link(&path, &link).unwrap();
+        assert_eq!(both(&file), (7, 2));
+        std::fs::remove_file(&link).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(both(&file), (7, 0));
+    }
 }

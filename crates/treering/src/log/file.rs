@@ -7,7 +7,7 @@
 use super::journal::{Appended, End, Journal, JournalError};
 use super::{scan, zstd};
 use crate::error::{Error, Result};
-use crate::fs::{self, Access, File, FileId, Metadata, NewFile, is_not_regular};
+use crate::fs::{self, Access, File, FileId, NewFile, is_not_regular};
 use std::fs::TryLockError;
 use std::io::{self, Seek, Write};
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time for which an append assumes that the path still names the file. It is shorter than the
 /// time for which a replaced file is watched for appends.
-const PATH_CHECK_INTERVAL: Duration = Duration::from_millis(5);
+const PATH_CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A [`Journal`] that is a file.
 #[derive(Debug)]
@@ -143,17 +143,14 @@ impl FileJournal {
         self.checked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether the file may have changed other than by an append since its path was looked
-    /// up. A rename or a link changes only the status time, a write changes both times; but the
-    /// clocks of file systems are coarse, and a later write hides a rename. The path is therefore
-    /// looked up again after a short time in any case. treering itself watches a file that it
-    /// replaced for longer than that.
-    fn may_have_changed(&self, metadata: &Metadata) -> bool {
+    /// Returns whether the path must be looked up before an append, because the last look-up is too old or the
+    /// clock was set back. A file that was removed, or replaced by a rename, has no name left and is noticed
+    /// without a look-up; this one notices a file that was renamed. The times of the file would show a rename as
+    /// well, but reading them makes the next write slower ([`File::len_and_links`]). treering watches a file that
+    /// it replaced for longer than the interval.
+    fn is_path_check_due(&self) -> bool {
         let since = fs::now().duration_since(*self.checked());
-        metadata.links != 1
-            || metadata.changed != metadata.modified
-            // If the clock was set back, the time since then is unknown.
-            || since.map_or(true, |since| since >= PATH_CHECK_INTERVAL)
+        since.map_or(true, |since| since >= PATH_CHECK_INTERVAL)
     }
 
     /// Writes lines at the end of the file, contiguously. Returns their end.
@@ -217,18 +214,19 @@ impl Journal for FileJournal {
             return Err(io::Error::from(io::ErrorKind::PermissionDenied).into());
         }
         let _lock = lock(&self.file)?;
-        let metadata = self.file.metadata()?;
-        let is_as_long = metadata.len == end.length();
-        if !is_as_long || !end.is_own() || self.may_have_changed(&metadata) {
+        let (length, links) = self.file.len_and_links()?;
+        let is_as_long = length == end.length();
+        if !is_as_long || !end.is_own() || links != 1 || self.is_path_check_due() {
             // The file may have been replaced, and its old content may still have a name: only the
             // path shows which file has new entries.
-            if fs::metadata(&self.path).map(|there| there.id).ok() != Some(metadata.id) {
+            let id = self.file.metadata()?.id;
+            if fs::metadata(&self.path).map(|there| there.id).ok() != Some(id) {
                 return Err(JournalError::Gone);
             }
             let is_known =
                 is_as_long && end.is_in(|offset, buffer| self.file.read_at(offset, buffer))?;
             if !is_known {
-                return Err(JournalError::Moved(metadata.len));
+                return Err(JournalError::Moved(length));
             }
             *self.checked() = fs::now();
         }
