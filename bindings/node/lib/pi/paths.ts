@@ -41,7 +41,9 @@ export function getDefaultSessionDir(cwd: string, agentDir: string = getAgentDir
 
 /** Returns the session files of a directory. */
 export function sessionFiles(dir: string): string[] {
-  return readdirSync(dir).filter((name) => name.endsWith(".jsonl")).map((name) => join(dir, name));
+  // A directory may have thousands of them: the path before their names is made once.
+  const before = join(dir, "_").slice(0, -1);
+  return readdirSync(dir).filter((name) => name.endsWith(".jsonl")).map((name) => before + name);
 }
 
 /** Returns whether a session belongs to a project. */
