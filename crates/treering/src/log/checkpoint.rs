@@ -23,6 +23,7 @@ pub struct Checkpoint {
     length: u64,
     entry: String,
     thinking_level: Option<String>,
+    is_whole: bool,
 }
 
 impl Checkpoint {
@@ -30,7 +31,20 @@ impl Checkpoint {
     /// entries.
     pub fn new(length: u64, entry: &str, thinking_level: Option<&str>) -> Self {
         let thinking_level = thinking_level.map(str::to_owned);
-        Checkpoint { length, entry: entry.to_owned(), thinking_level }
+        Checkpoint { length, entry: entry.to_owned(), thinking_level, is_whole: false }
+    }
+
+    /// Sets whether the whole path to the end of the append counts, because nothing on it is a compaction.
+    ///
+    /// It tells a reader how much to read, not what to answer: a wrong hint costs time and nothing else.
+    #[must_use]
+    pub fn whole(self, is_whole: bool) -> Self {
+        Checkpoint { is_whole, ..self }
+    }
+
+    /// Returns whether the whole path counts, as far as the writer knew.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Returns the length of the log that the checkpoint describes.
@@ -63,6 +77,9 @@ impl Checkpoint {
             Some(level) => json::write_string(&mut out, level),
             None => out.extend_from_slice(b"null"),
         }
+        if self.is_whole {
+            out.extend_from_slice(b",\"whole\":true");
+        }
         out.push(b'}');
         out
     }
@@ -75,7 +92,8 @@ impl Checkpoint {
             b"null" => None,
             level => Some(json::string(level)?.into_owned()),
         };
-        Some(Checkpoint { length, entry, thinking_level })
+        let is_whole = json::get(json, "whole") == Some(b"true");
+        Some(Checkpoint { length, entry, thinking_level, is_whole })
     }
 }
 
@@ -86,8 +104,10 @@ mod tests {
     #[test]
     fn what_was_written_is_read() {
         for level in [None, Some("high"), Some("\u{0}\"\\ é")] {
-            let checkpoint = Checkpoint::new(7, "an \"id\"", level);
-            assert_eq!(Checkpoint::from_json(&checkpoint.to_json()), Some(checkpoint));
+            for is_whole in [false, true] {
+                let checkpoint = Checkpoint::new(7, "an \"id\"", level).whole(is_whole);
+                assert_eq!(Checkpoint::from_json(&checkpoint.to_json()), Some(checkpoint));
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use crate::log::{Checkpoint, JournalError};
 use crate::migrate;
 use crate::position::Position;
 use crate::snapshot::Snapshot;
+use crate::tree::NONE;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -132,7 +133,7 @@ impl State {
                 continue;
             }
             let leaf = self.leaf.clone();
-            let checkpoint = self.checkpoint(&batch);
+            let checkpoint = self.checkpoint(&batch, groups);
             if batch.ids.is_empty() {
                 let groups = finished(added, &batch, self.loaded.seen);
                 return Ok(Written { groups, span: None, leaf, foreign });
@@ -193,7 +194,7 @@ impl State {
     }
 
     /// Returns the checkpoint to store with a batch, if the storage keeps checkpoints.
-    fn checkpoint(&mut self, batch: &Batch) -> Option<Checkpoint> {
+    fn checkpoint(&mut self, batch: &Batch, groups: &[Group<'_>]) -> Option<Checkpoint> {
         let tree = &self.loaded.tree;
         // There is no checkpoint if the batch may change the path of existing entries: a torn line
         // may become another entry once it is terminated, and an entry may already be named as a
@@ -212,7 +213,10 @@ impl State {
             self.loaded.level = Some((thinking, level_at(&view, row).ok()?));
         }
         let level = self.loaded.level.as_ref().and_then(|(_, level)| level.as_deref());
-        let checkpoint = Checkpoint::new(self.loaded.seen, entry.as_str(), level);
+        let compacts = |entry: &NewEntry| matches!(entry.kind(), Kind::Compaction | Kind::Reset);
+        let is_whole = tree.node(row).compaction == NONE
+            && !groups.iter().flat_map(|group| group.entries).any(compacts);
+        let checkpoint = Checkpoint::new(self.loaded.seen, entry.as_str(), level).whole(is_whole);
         Some(checkpoint).filter(Checkpoint::is_short)
     }
 
