@@ -234,6 +234,8 @@ pub(crate) struct Bodies {
     /// The number of bytes that are read at a time.
     step: u64,
     images: Images,
+    /// Messages of rows that were made while the log was read.
+    made: Vec<Option<Vec<u8>>>,
 }
 
 /// The treatment of images that are stored outside the log, in files of their own.
@@ -250,7 +252,7 @@ const WINDOW: u64 = 128 * 1024;
 impl Default for Bodies {
     fn default() -> Self {
         let (window, standard, images) = (Vec::new(), Vec::new(), Images::Referenced);
-        Bodies { window, standard, start: 0, step: WINDOW, images }
+        Bodies { window, standard, start: 0, step: WINDOW, images, made: Vec::new() }
     }
 }
 
@@ -275,10 +277,25 @@ impl Bodies {
         Bodies { images: Images::Referenced, ..self }
     }
 
-    /// Returns the row's bytes as in the log, but always as valid JSON.
-    fn read(&mut self, view: &Snapshot, row: Row) -> Result<&[u8]> {
+    /// Returns the same, with messages that were made already.
+    pub(crate) fn with_made(self, made: Vec<Option<Vec<u8>>>) -> Self {
+        Bodies { made, ..self }
+    }
+
+    /// Returns the message of a row if it was made already and not taken yet.
+    pub(crate) fn take_made(&mut self, row: Row) -> Option<Vec<u8>> {
+        self.made.get_mut(row.index())?.take()
+    }
+
+    /// Returns the row's bytes as they stand in the log, but always JSON.
+    fn read<'a>(&'a mut self, view: &'a Snapshot, row: Row) -> Result<&'a [u8]> {
         let node = *view.tree.node(row);
         let end = node.offset + node.len;
+        if let Some(held) = view.journal.as_slice() {
+            let span = usize::try_from(node.offset).ok().zip(usize::try_from(end).ok());
+            let bytes = span.and_then(|(from, to)| held.get(from..to)).unwrap_or_default();
+            return Ok(standard(view, bytes, &mut self.standard));
+        }
         if node.offset < self.start || end > self.start + self.window.len() as u64 {
             let want = node.len.max(self.step);
             // A reader that goes backwards will need the bytes before this record next.
@@ -292,13 +309,7 @@ impl Bodies {
         }
         let from = (node.offset - self.start) as usize;
         let bytes = self.window.get(from..from + node.len as usize).unwrap_or_default();
-        match view.standard(bytes) {
-            Cow::Borrowed(bytes) => Ok(bytes),
-            Cow::Owned(standard) => {
-                self.standard = standard;
-                Ok(&self.standard)
-            }
-        }
+        Ok(standard(view, bytes, &mut self.standard))
     }
 
     pub(crate) fn entry(&mut self, view: &Snapshot, row: Row) -> Result<Entry> {
@@ -307,18 +318,22 @@ impl Bodies {
         Ok(view.entry_of(row, bytes, images))
     }
 
-    /// Returns the entry's JSON, even if it is incomplete; `None` if it is known to be damaged.
-    pub(crate) fn any(&mut self, view: &Snapshot, row: Row) -> Result<Option<Cow<'_, [u8]>>> {
+    /// Returns the entry's JSON, whether or not it is whole; nothing if it is known to be damaged.
+    pub(crate) fn any<'a>(
+        &'a mut self,
+        view: &'a Snapshot,
+        row: Row,
+    ) -> Result<Option<Cow<'a, [u8]>>> {
         self.all(view, row, &mut Vec::new())
     }
 
-    /// Returns the entry's JSON, and the further messages of the record.
-    pub(crate) fn all(
-        &mut self,
-        view: &Snapshot,
+    /// Returns the same, and the messages after the entry's own.
+    pub(crate) fn all<'a>(
+        &'a mut self,
+        view: &'a Snapshot,
         row: Row,
         more: &mut Vec<Vec<u8>>,
-    ) -> Result<Option<Cow<'_, [u8]>>> {
+    ) -> Result<Option<Cow<'a, [u8]>>> {
         if view.tree.node(row).has(Node::DAMAGED) {
             return Ok(None);
         }
@@ -327,8 +342,12 @@ impl Bodies {
         Ok(Some(view.native(row, bytes, images, more)))
     }
 
-    /// Returns the record as in the log, if it is a complete object.
-    pub(crate) fn record(&mut self, view: &Snapshot, row: Row) -> Result<Option<&[u8]>> {
+    /// Returns the record as it stands in the log, if it is a whole object.
+    pub(crate) fn record<'a>(
+        &'a mut self,
+        view: &'a Snapshot,
+        row: Row,
+    ) -> Result<Option<&'a [u8]>> {
         if view.tree.node(row).has(Node::DAMAGED) {
             return Ok(None);
         }
@@ -338,12 +357,27 @@ impl Bodies {
         Ok(end.map(|end| &bytes[start..end]))
     }
 
-    /// Returns the entry's JSON, if it is a complete object.
-    pub(crate) fn whole(&mut self, view: &Snapshot, row: Row) -> Result<Option<Cow<'_, [u8]>>> {
+    /// Returns the entry's JSON if it is a whole object.
+    pub(crate) fn whole<'a>(
+        &'a mut self,
+        view: &'a Snapshot,
+        row: Row,
+    ) -> Result<Option<Cow<'a, [u8]>>> {
         let Some(body) = self.any(view, row)? else { return Ok(None) };
         let start = json::skip_space(&body, 0);
         let whole = body.get(start) == Some(&b'{') && json::skip_value(&body, start).is_some();
         Ok(whole.then_some(body))
+    }
+}
+
+/// Returns a record as JSON, in `made` if it had to be made.
+fn standard<'a>(view: &Snapshot, record: &'a [u8], made: &'a mut Vec<u8>) -> &'a [u8] {
+    match view.standard(record) {
+        Cow::Borrowed(record) => record,
+        Cow::Owned(standard) => {
+            *made = standard;
+            made
+        }
     }
 }
 

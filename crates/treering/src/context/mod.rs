@@ -24,7 +24,7 @@ use crate::json;
 use crate::log::Checkpoint;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{Node, Row};
-use project::{Edit, edits, project};
+use project::{Edit, edits, message_of, project};
 use select::{SelectedRows, each_setting, level, select, settings};
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -171,9 +171,9 @@ impl Model {
     }
 }
 
-/// A context that is read message by message: an iterator over its messages, oldest first, each
-/// with the entry it came from. Only one message at a time is in memory, however large the context
-/// is.
+/// A context that is read message by message: an iterator over its messages, oldest first, each with
+/// the entry it came from. Memory is that of one message, however large the context; a log of up to 8 MiB that a store
+/// says to count as a whole is held in memory meanwhile.
 ///
 /// ```
 /// use treering::{Message, Session};
@@ -241,9 +241,13 @@ impl Projection {
         Projection { bodies: self.bodies.referencing(), ..self }
     }
 
-    /// Selects the entries and settings that count at `leaf` (`None`: before the first entry).
-    /// Returns `None` if the view is only a part of a log and the result depends on the rest,
-    /// unless the checkpoint supplies it.
+    /// Hands over messages that were made already, by row.
+    fn with_made(self, made: Vec<Option<Vec<u8>>>) -> Self {
+        Projection { bodies: self.bodies.with_made(made), ..self }
+    }
+
+    /// Decides what counts at `leaf` (`None`: before the first entry). Nothing if the view is only a
+    /// part of a log and the answer depends on the rest, of which a checkpoint may tell something.
     pub(crate) fn plan(
         view: Snapshot,
         leaf: Option<Row>,

@@ -5,6 +5,7 @@ use super::{ContextMessage, EditAt};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::json::{self, Members, ObjectEnd};
+use crate::load::Loaded;
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{Node, Row, Tree};
 use std::collections::{HashMap, VecDeque};
@@ -67,8 +68,6 @@ pub(super) fn project(
     if !contributes(tree, row) && !is_summary {
         return Ok(());
     }
-    let mut more = Vec::new();
-    let Some(body) = bodies.all(view, row, &mut more)? else { return Ok(()) };
     let mut push = |json: Vec<u8>| {
         let json = match edit {
             Some(Edit::Replace(content)) => edited(json, content),
@@ -76,6 +75,12 @@ pub(super) fn project(
         };
         out.push_back(ContextMessage { entry: tree.id(row), json });
     };
+    if let Some(message) = bodies.take_made(row) {
+        push(message);
+        return Ok(());
+    }
+    let mut more = Vec::new();
+    let Some(body) = bodies.all(view, row, &mut more)? else { return Ok(()) };
     match node.kind() {
         Kind::Message => {
             if let Some(message) = message(&body) {
@@ -113,8 +118,23 @@ pub(super) fn project(
     Ok(())
 }
 
-/// Returns the message of a message entry, in one pass over its bytes; `None` if the entry is
-/// incomplete. Content that is missing or `null` becomes the empty content of its role.
+/// Returns the message of the line that a log ends with so far, and its row: if it is a message that
+/// [`project`] takes over as it stands on that line.
+pub(super) fn message_of(loaded: &Loaded, line: &[u8]) -> Option<(Row, Vec<u8>)> {
+    if !loaded.is_suffix_readable() {
+        return None;
+    }
+    let row = Row::new(loaded.tree.row_count().checked_sub(1)?);
+    let node = loaded.tree.node(row);
+    let is_line = node.offset + node.len + 1 == loaded.complete && node.len == line.len() as u64;
+    if !is_line || node.kind() != Kind::Message || node.has(Node::DAMAGED) {
+        return None;
+    }
+    Some((row, message(line)?))
+}
+
+/// Returns the message of a message entry, in one pass over its bytes: nothing if the entry is not
+/// whole. Content that is missing or `null` becomes the empty content of its role.
 fn message(body: &[u8]) -> Option<Vec<u8>> {
     let mut found = None;
     let mut members = Members::new(body, json::skip_space(body, 0));

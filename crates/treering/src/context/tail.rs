@@ -10,9 +10,9 @@
 //! keeps [checkpoints](Checkpoint), the writer of the last append has stored the level in force at
 //! that point.
 
-use super::{Projection, each_setting, select};
+use super::{Projection, each_setting, message_of, select};
 use crate::error::{Error, Result};
-use crate::load::{LoadError, Loaded};
+use crate::load::{LoadError, Loaded, MAX_STREAMED};
 use crate::log::{Checkpoint, Journal, scan};
 use crate::snapshot::{Bodies, Snapshot};
 use crate::tree::{Node, Row, Shape};
@@ -30,11 +30,34 @@ const LAST: u64 = 32 * 1024 * 1024;
 pub(crate) fn projection(journal: &Arc<dyn Journal>, path: &Path) -> Result<Option<Projection>> {
     let length = journal.len().map_err(Error::Storage)?;
     let checkpoint = journal.checkpoint(length);
+    let is_whole = checkpoint.as_ref().is_some_and(Checkpoint::is_whole);
+    if is_whole
+        && length <= MAX_STREAMED
+        && let Some(found) = of_whole(journal, length)?
+    {
+        return Ok(Some(found));
+    }
     first_known(journal, path, length, |loaded| at_leaf(&loaded, journal, checkpoint.as_ref()))
 }
 
-/// Reads larger and larger parts of the end of a log of this length, until `answer` returns a
-/// result for one of them.
+/// Returns the context of a log of which everything counts, read in one go. Nothing if that failed: the caller reads it
+/// in the usual way, which goes on after a lost connection and says what is wrong.
+fn of_whole(journal: &Arc<dyn Journal>, length: u64) -> Result<Option<Projection>> {
+    let mut made = Vec::new();
+    let streamed = Loaded::stream(&**journal, length, &mut |loaded, line| {
+        // Most lines are messages of the path, and there is time to make them while others arrive.
+        if let Some((row, message)) = message_of(loaded, line) {
+            made.resize(row.index(), None);
+            made.push(Some(message));
+        }
+    });
+    let Ok((loaded, held)) = streamed else { return Ok(None) };
+    let view = Snapshot::new(&loaded, Arc::new(held), false);
+    let leaf = view.file_leaf()?;
+    Ok(Some(view.projection(leaf)?.with_made(made)))
+}
+
+/// Reads larger and larger parts of the end of a log of this length, until one of them gives an answer.
 pub(crate) fn first_known<T>(
     journal: &Arc<dyn Journal>,
     path: &Path,

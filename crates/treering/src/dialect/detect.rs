@@ -41,6 +41,19 @@ pub(crate) fn detect(journal: &dyn Journal, length: u64) -> io::Result<Dialect> 
     Ok(dialect.unwrap_or(Dialect::Pi))
 }
 
+/// Returns the dialect of a session that begins with these bytes, as [`detect`] does; `None` if more of them are
+/// needed. `is_all` says that there are no more.
+pub(crate) fn detect_start(start: &[u8], is_all: bool) -> Option<Dialect> {
+    for window in WINDOWS {
+        let bytes = start.get(..window).or(is_all.then_some(start))?;
+        let dialect = of_bytes(bytes);
+        if dialect.is_some() {
+            return dialect;
+        }
+    }
+    Some(Dialect::Pi)
+}
+
 /// The likely dialect after the records so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leaning {

@@ -47,7 +47,7 @@ pub(crate) mod versions;
 pub(crate) use adapt::adapted;
 pub use agent::AgentContext;
 pub(crate) use codec::{About, Class, Codec, Decoded, Glance, Stamp};
-pub(crate) use detect::detect;
+pub(crate) use detect::{detect, detect_start};
 pub(crate) use facts::{Facts, Keys};
 pub use home::{AgentPlace, BaseDir, Destination, ProjectPaths, SessionNames};
 pub(crate) use link::Linker;

@@ -3,7 +3,10 @@
 mod findings;
 mod parallel;
 pub(crate) mod records;
+mod streamed;
 mod title;
+
+pub(crate) use streamed::MAX_STREAMED;
 
 use crate::dialect::facts::HeaderPlace;
 use crate::dialect::split::{Segment, What, split};
@@ -174,22 +177,34 @@ impl Loaded {
 
     /// Reads the first `length` bytes of a journal, as if there were no more.
     pub(crate) fn read_to(journal: &dyn Journal, length: u64) -> Result<Self, LoadError> {
-        let mut loaded = Loaded::new(dialect::detect(journal, length)?);
+        let mut loaded = Loaded::from_start(dialect::detect(journal, length)?);
+        let taken = loaded.read_on(journal, length)?;
+        loaded.finished(taken, length)
+    }
+
+    /// Returns the state before a journal is read from its start.
+    fn from_start(dialect: Dialect) -> Self {
+        let mut loaded = Loaded::new(dialect);
         loaded.linking = Linking(loaded.codec().linker());
-        if loaded.read_on(journal, length)? == Insert::Unsettled {
-            Arc::make_mut(&mut loaded.tree).settle();
+        loaded
+    }
+
+    /// Returns the state after the first `length` bytes were read from the start.
+    fn finished(mut self, taken: Insert, length: u64) -> Result<Self, LoadError> {
+        if taken == Insert::Unsettled {
+            Arc::make_mut(&mut self.tree).settle();
         }
-        if let Some(linker) = &mut loaded.linking.0 {
-            linker.finish(Arc::make_mut(&mut loaded.tree));
+        if let Some(linker) = &mut self.linking.0 {
+            linker.finish(Arc::make_mut(&mut self.tree));
         }
-        if loaded.header.is_none() && length > 0 {
-            if !loaded.facts.is_headerless() || loaded.tree.is_empty() {
+        if self.header.is_none() && length > 0 {
+            if !self.facts.is_headerless() || self.tree.is_empty() {
                 return Err(LoadError::NoHeader("it has no session header".into()));
             }
-            loaded.header = Some(Header::unknown());
+            self.header = Some(Header::unknown());
         }
-        loaded.take_title();
-        Ok(loaded)
+        self.take_title();
+        Ok(self)
     }
 
     /// Reads only the header of a journal of this length; `None` if the first line is not a header.
@@ -257,11 +272,16 @@ impl Loaded {
         }
     }
 
-    fn read_on(&mut self, journal: &dyn Journal, to: u64) -> Result<Insert, LoadError> {
-        let mut taken = Insert::InOrder;
-        // This is the usual size of an entry; a wrong guess costs a little memory or time.
+    /// Makes room for the entries up to `to`.
+    fn reserve(&mut self, to: u64) {
+        // Entries are mostly of this size; a wrong guess costs a little memory or a little time.
         let guess = (to.saturating_sub(self.complete) / 2048).min(1 << 20);
         Arc::make_mut(&mut self.tree).reserve(guess as usize);
+    }
+
+    fn read_on(&mut self, journal: &dyn Journal, to: u64) -> Result<Insert, LoadError> {
+        let mut taken = Insert::InOrder;
+        self.reserve(to);
         journal.will_read(self.complete..to);
         if let Some((middle, threads)) = parallel::middle(self.codec(), journal, self.complete, to)?
         {
@@ -291,17 +311,27 @@ impl Loaded {
     ) -> Result<(), LoadError> {
         let parent_key = self.parent_key.clone();
         scan::lines_on(threads, journal, self.complete, to, &parent_key, |line| {
-            let (offset, len, terminated) = (line.offset, line.len, line.terminated);
-            let rows = self.tree.row_count();
-            if self.line(journal, line)? == Insert::Unsettled {
-                *taken = Insert::Unsettled;
-            }
-            self.passed(offset..offset + len, terminated, rows);
-            Ok::<(), LoadError>(())
+            self.next_line(journal, line, taken)
         })
     }
 
-    /// Records that the line at `span` was read. `rows` is the number of rows before it.
+    /// Takes in the line after the last one.
+    fn next_line(
+        &mut self,
+        journal: &dyn Journal,
+        line: Line<'_>,
+        taken: &mut Insert,
+    ) -> Result<(), LoadError> {
+        let (offset, len, terminated) = (line.offset, line.len, line.terminated);
+        let rows = self.tree.row_count();
+        if self.line(journal, line)? == Insert::Unsettled {
+            *taken = Insert::Unsettled;
+        }
+        self.passed(offset..offset + len, terminated, rows);
+        Ok(())
+    }
+
+    /// Notes that the line at `span` was taken in, which came after so many rows.
     fn passed(&mut self, span: Range<u64>, terminated: bool, rows: usize) {
         self.last_line = span.start;
         self.seen = span.end + u64::from(terminated);

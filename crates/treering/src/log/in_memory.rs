@@ -13,7 +13,7 @@ use crate::fs::File;
 use std::cell::Cell;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Larger files are read in pieces: the content should fit into the cache of a core.
 const MOST: u64 = 1024 * 1024;
@@ -44,6 +44,9 @@ thread_local! {
     /// The buffer of the previous file.
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
+
+/// The largest buffer that was used lately: one for all threads, because a server has many of them.
+static LARGE: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 impl InMemoryFile {
     /// Opens the file at `path` to be read once: in memory if it is small.
@@ -92,6 +95,20 @@ impl InMemoryFile {
         Ok(held)
     }
 
+    /// Returns an empty buffer with room for so many bytes: a used one if there is one.
+    pub(crate) fn spare(room: usize) -> Vec<u8> {
+        let mut buffer =
+            LARGE.try_lock().map_or_else(|_| Vec::new(), |mut large| std::mem::take(&mut *large));
+        buffer.clear();
+        buffer.reserve_exact(room);
+        buffer
+    }
+
+    /// Returns a journal that holds `buffer`.
+    pub(crate) fn of(buffer: Vec<u8>) -> Self {
+        InMemoryFile { len: buffer.len(), buffer, start: 0 }
+    }
+
     fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.start + self.len]
     }
@@ -99,7 +116,14 @@ impl InMemoryFile {
 
 impl Drop for InMemoryFile {
     fn drop(&mut self) {
-        SPARE.set(std::mem::take(&mut self.buffer));
+        let buffer = std::mem::take(&mut self.buffer);
+        if buffer.capacity() <= 2 * MOST as usize {
+            SPARE.set(buffer);
+        } else if let Ok(mut large) = LARGE.try_lock()
+            && large.capacity() < buffer.capacity()
+        {
+            *large = buffer;
+        }
     }
 }
 
@@ -130,14 +154,6 @@ impl Journal for InMemoryFile {
 
     fn truncate_if(&self, _: u64, _: u64) -> io::Result<bool> {
         Ok(false)
-    }
-}
-
-#[cfg(test)]
-impl InMemoryFile {
-    /// Returns a journal that holds `buffer`.
-    pub(super) fn holding(buffer: Vec<u8>) -> Self {
-        InMemoryFile { len: buffer.len(), buffer, start: 0 }
     }
 }
 

@@ -5,7 +5,10 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// An append-only sequence of bytes, shared by any number of readers and writers.
+/// The size of a piece of a journal that has none of its own.
+const STREAMED: usize = 128 * 1024;
+
+/// An append-only string of bytes, shared by any number of readers and writers.
 ///
 /// Implementations promise three things, and `treering_testkit::story` checks them:
 /// 1. bytes below [`len`](Journal::len) never change;
@@ -55,8 +58,34 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
         let _ = range;
     }
 
-    /// Returns the whole content, if the journal has it in memory for its lifetime and never grows,
-    /// so that it need not be copied.
+    /// Reads a range from its first byte to its last, and calls `each` with one piece after the other as they
+    /// arrive. A remote journal receives more of them while `each` works.
+    ///
+    /// `each` must not use the journal, which may hold its only connection until the range was read.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::UnexpectedEof`] if the journal is shorter, or was replaced since its length was asked for. A remote journal does not try again after a lost
+    /// connection, because pieces were handed out already: a caller that can begin again does so with
+    /// [`read_at`](Journal::read_at).
+    fn stream(&self, range: Range<u64>, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        let mut buffer = vec![0; STREAMED];
+        let mut at = range.start;
+        while at < range.end {
+            let want = usize::try_from(range.end - at).map_or(STREAMED, |left| left.min(STREAMED));
+            match self.read_at(at, &mut buffer[..want])? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                count => {
+                    each(&buffer[..count]);
+                    at += count as u64;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns everything, if the journal has it in memory for as long as it lives and nothing is
+    /// ever added: then it need not be copied to be looked at.
     fn as_slice(&self) -> Option<&[u8]> {
         None
     }

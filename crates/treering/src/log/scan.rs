@@ -348,7 +348,7 @@ mod tests {
     /// Returns the lines, which must be the same when the log is held in memory, but for long ones.
     fn read(bytes: &[u8], from: u64) -> Vec<Seen> {
         let seen = read_from(&MemoryJournal::new(bytes.to_vec()), bytes, from);
-        let held = read_from(&InMemoryFile::holding(bytes.to_vec()), bytes, from);
+        let held = read_from(&InMemoryFile::of(bytes.to_vec()), bytes, from);
         let without_long = |seen: &Seen| (seen.0, seen.1, seen.2, None);
         assert_eq!(held, seen.iter().map(without_long).collect::<Vec<_>>());
         seen

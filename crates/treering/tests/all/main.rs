@@ -53,6 +53,7 @@ mod scale;
 mod seam;
 mod sessions_api;
 mod stories;
+mod streamed;
 mod support;
 mod tail;
 mod titles;
