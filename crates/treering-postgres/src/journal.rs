@@ -324,6 +324,37 @@ impl Journal for PostgresJournal {
         self.known().announced = range;
     }
 
+    /// Hands out the rows of one statement as they come, if they are of the generation that was seen last.
+    fn stream(&self, range: Range<u64>, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        let (from, to) = (signed(range.start)?, signed(range.end)?);
+        let deadline = self.shared.pool.deadline();
+        let generation = self.known().generation;
+        let (mut at, mut is_current) = (range.start, false);
+        let streamed = self.shared.pool.once(&self.space, deadline, |connection| {
+            let id = self.id.as_str();
+            let parameters: [&(dyn ToSql + Sync); 4] = [&&*self.space, &id, &from, &to];
+            connection.query_each(sql::STREAM, &parameters, deadline, |row| {
+                let number = row.try_get::<_, i64>(0)?;
+                let Some(bytes) = row.try_get::<_, Option<&[u8]>>(1)? else {
+                    is_current = number == generation;
+                    return Ok(());
+                };
+                let piece = rows::piece(number.unsigned_abs(), bytes, at..range.end);
+                if is_current && !piece.is_empty() {
+                    each(piece);
+                    at += piece.len() as u64;
+                }
+                Ok(())
+            })
+        });
+        streamed.map_err(Failure::into_io)?;
+        // The log was shortened or replaced, or rows did not come in their order.
+        if at < range.end {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(())
+    }
+
     fn append(&self, end: &End, lines: &[u8]) -> Result<Appended, JournalError> {
         self.append_with(end, lines, None)
     }

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::journal::MAX_ROW;
 use crate::sql;
 use std::io;
+use std::ops::Range;
 use std::time::Instant;
 use treering::storage::Checkpoint;
 
@@ -61,7 +62,15 @@ impl ReadRows {
     }
 }
 
-/// Fails if the database committed, but not on all required standbys.
+/// Returns the bytes of a row that follow on those before `wanted`: none if the row begins after them or ends before.
+pub(crate) fn piece(at: u64, bytes: &[u8], wanted: Range<u64>) -> &[u8] {
+    let skip = wanted.start.checked_sub(at).and_then(|skip| usize::try_from(skip).ok());
+    let piece = skip.and_then(|skip| bytes.get(skip..)).unwrap_or_default();
+    let left = usize::try_from(wanted.end - wanted.start).unwrap_or(usize::MAX);
+    &piece[..piece.len().min(left)]
+}
+
+/// Fails if the database committed, but not everywhere where it should have.
 pub(crate) fn confirmed(connection: &Connection) -> Result<(), Failure> {
     if connection.has_warned() {
         let why = "committed on the primary only: the synchronous standby did not confirm";

@@ -27,17 +27,29 @@ pub(crate) const MOVE: &str = "UPDATE treering.sessions
 pub(crate) const INSERT: &str =
     "INSERT INTO treering.lines (space, session, at, bytes) VALUES ($1, $2, $3, $4)";
 
+macro_rules! read {
+    () => {
+        "(SELECT at, bytes FROM treering.lines
+          WHERE space = $1 AND session = $2 AND at <= $3 ORDER BY at DESC LIMIT 1)
+        UNION ALL
+        (SELECT at, bytes FROM treering.lines
+          WHERE space = $1 AND session = $2 AND at > $3 AND at < $4 ORDER BY at)"
+    };
+}
+
 /// Returns the rows from the one that holds the byte at $3 to the one that holds the byte before $4, in any
 /// order.
 ///
-/// All conditions compare columns with parameters: under row-level security, other conditions do
-/// not use the index, and a statement that finds its first row with a subquery would read the whole
-/// log before it.
-pub(crate) const READ: &str = "(SELECT at, bytes FROM treering.lines
-      WHERE space = $1 AND session = $2 AND at <= $3 ORDER BY at DESC LIMIT 1)
-    UNION ALL
-    (SELECT at, bytes FROM treering.lines
-      WHERE space = $1 AND session = $2 AND at > $3 AND at < $4 ORDER BY at)";
+/// All conditions compare columns with parameters: under row-level security others are not used for the index, and a
+/// single statement that looks up its first row in a subquery reads the whole log before it.
+pub(crate) const READ: &str = read!();
+
+/// As [`READ`], with the generation that the rows belong to: in a row of its own before them, without bytes.
+pub(crate) const STREAM: &str = concat!(
+    "(SELECT generation AS at, NULL::bytea AS bytes FROM treering.sessions WHERE space = $1 AND id = $2)
+    UNION ALL ",
+    read!()
+);
 
 /// Shortens a log to $4 bytes if its length is $3. Returns the new generation.
 pub(crate) const TRUNCATE: &str = "WITH cut AS (

@@ -16,6 +16,7 @@ mod reading;
 mod schema;
 mod spaces;
 mod stories;
+mod streaming;
 mod tls;
 mod writers;
 
