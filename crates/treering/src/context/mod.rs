@@ -11,11 +11,14 @@ mod project;
 mod select;
 mod selected;
 pub(crate) mod tail;
+mod tail_context;
 
 pub use entries::ContextEntries;
 pub(crate) use project::{contributes, edited, joined};
 pub(crate) use select::ModelCache;
 pub(crate) use selected::{EditAt, Selected};
+pub use tail_context::TailContext;
+pub(crate) use tail_context::TailProjection;
 
 use crate::entry::{Kind, Role};
 use crate::error::{Error, Result};
@@ -254,19 +257,41 @@ impl Projection {
         checkpoint: Option<&Checkpoint>,
     ) -> Result<Option<Self>> {
         let mut bodies = Bodies::default();
-        let (selection, (thinking_level, model)) = match leaf {
-            None => (SelectedRows::default(), (NO_THINKING.to_owned(), None)),
-            Some(leaf) => {
-                let selection = select(&view, &mut bodies, leaf)?;
-                let settings = settings(&view, &mut bodies, leaf, checkpoint)?;
-                match (selection, settings) {
-                    (Ok(selection), Ok(settings)) => (selection, settings),
-                    _ => return Ok(None),
-                }
-            }
+        let Some(leaf) = leaf else { return Projection::at_start(view).map(Some) };
+        let Ok(selection) = select(&view, &mut bodies, leaf)? else { return Ok(None) };
+        let Ok(settings) = settings(&view, &mut bodies, leaf, checkpoint)? else { return Ok(None) };
+        Projection::of(view, bodies, selection, settings).map(Some)
+    }
+
+    /// Decides the same for a part of a log, which must tell what counts and may leave settings open.
+    pub(crate) fn plan_tail(view: Snapshot, leaf: Option<Row>) -> Result<Option<TailProjection>> {
+        let mut bodies = Bodies::default();
+        let Some(leaf) = leaf else {
+            let projection = Projection::at_start(view)?;
+            return Ok(Some(TailProjection { projection, knows_level: true, knows_model: true }));
         };
+        let Ok(selection) = select(&view, &mut bodies, leaf)? else { return Ok(None) };
+        let (level, model) = each_setting(&view, &mut bodies, leaf, None)?;
+        let (knows_level, knows_model) = (level.is_ok(), model.is_ok());
+        let settings = (level.unwrap_or_default(), model.unwrap_or_default());
+        let projection = Projection::of(view, bodies, selection, settings)?;
+        Ok(Some(TailProjection { projection, knows_level, knows_model }))
+    }
+
+    /// Returns the context before the first entry.
+    fn at_start(view: Snapshot) -> Result<Self> {
+        let settings = (NO_THINKING.to_owned(), None);
+        Projection::of(view, Bodies::default(), SelectedRows::default(), settings)
+    }
+
+    fn of(
+        view: Snapshot,
+        mut bodies: Bodies,
+        selection: SelectedRows,
+        (thinking_level, model): (String, Option<Model>),
+    ) -> Result<Self> {
         let (edits, edited) = edits(&view, &mut bodies, &selection.rows)?;
-        Ok(Some(Projection {
+        Ok(Projection {
             thinking_level,
             model,
             view,
@@ -277,7 +302,7 @@ impl Projection {
             joined: HashSet::new(),
             ready: VecDeque::new(),
             edited,
-        }))
+        })
     }
 
     /// Returns the ids of the entries that count, in the order of the context, including those that

@@ -10,7 +10,7 @@
 //! keeps [checkpoints](Checkpoint), the writer of the last append has stored the level in force at
 //! that point.
 
-use super::{Projection, each_setting, message_of, select};
+use super::{Projection, select};
 use crate::error::{Error, Result};
 use crate::load::{LoadError, Loaded, MAX_STREAMED};
 use crate::log::{Checkpoint, Journal, scan};
@@ -23,45 +23,25 @@ use std::sync::Arc;
 /// The initial size of the window, in bytes.
 const FIRST: u64 = 512 * 1024;
 const GROWTH: u64 = 4;
-/// The largest window. If it, or half the file, is not enough, the whole file is read.
+/// Beyond this everything is read instead.
 const LAST: u64 = 32 * 1024 * 1024;
 
 /// Returns the context at the active leaf, if the end of the log suffices for it.
 pub(crate) fn projection(journal: &Arc<dyn Journal>, path: &Path) -> Result<Option<Projection>> {
     let length = journal.len().map_err(Error::Storage)?;
     let checkpoint = journal.checkpoint(length);
-    let is_whole = checkpoint.as_ref().is_some_and(Checkpoint::is_whole);
-    if is_whole
-        && length <= MAX_STREAMED
-        && let Some(found) = of_whole(journal, length)?
-    {
-        return Ok(Some(found));
-    }
-    first_known(journal, path, length, |loaded| at_leaf(&loaded, journal, checkpoint.as_ref()))
+    first_known(journal, path, length, length / 2, |loaded| {
+        at_leaf(&loaded, journal, checkpoint.as_ref())
+    })
 }
 
-/// Returns the context of a log of which everything counts, read in one go. Nothing if that failed: the caller reads it
-/// in the usual way, which goes on after a lost connection and says what is wrong.
-fn of_whole(journal: &Arc<dyn Journal>, length: u64) -> Result<Option<Projection>> {
-    let mut made = Vec::new();
-    let streamed = Loaded::stream(&**journal, length, &mut |loaded, line| {
-        // Most lines are messages of the path, and there is time to make them while others arrive.
-        if let Some((row, message)) = message_of(loaded, line) {
-            made.resize(row.index(), None);
-            made.push(Some(message));
-        }
-    });
-    let Ok((loaded, held)) = streamed else { return Ok(None) };
-    let view = Snapshot::new(&loaded, Arc::new(held), false);
-    let leaf = view.file_leaf()?;
-    Ok(Some(view.projection(leaf)?.with_made(made)))
-}
-
-/// Reads larger and larger parts of the end of a log of this length, until one of them gives an answer.
+/// Reads larger and larger parts of the end of a log of this length, until one of them gives an answer or they are
+/// larger than `most`. The first part may be larger than that, but not larger than half of the log.
 pub(crate) fn first_known<T>(
     journal: &Arc<dyn Journal>,
     path: &Path,
     length: u64,
+    most: u64,
     mut answer: impl FnMut(Loaded) -> Result<Option<T>>,
 ) -> Result<Option<T>> {
     let Ok(Some(header)) = Loaded::read_header(&**journal, length) else { return Ok(None) };
@@ -71,7 +51,7 @@ pub(crate) fn first_known<T>(
         return Ok(None);
     }
     let mut window = FIRST;
-    while window <= LAST && window <= length / 2 {
+    while window <= LAST && window <= length / 2 && (window <= most || window == FIRST) {
         let start = line_start(&**journal, length - window).map_err(Error::Storage)?;
         if let Some(start) = start.filter(|start| *start < length) {
             match header.clone().read_suffix(&**journal, start, length) {
@@ -102,13 +82,12 @@ fn at_leaf(
     Projection::plan(view, leaf, checkpoint)
 }
 
-/// Returns whether a part of a log is enough to know the entries that count at a row, and the model
-/// there.
+/// Returns whether a part of a log tells which entries count at a row.
 pub(crate) fn is_known_at(view: &Snapshot, leaf: Option<Row>) -> Result<bool> {
-    let Some(leaf) = leaf else { return Ok(true) };
-    let mut bodies = Bodies::default();
-    let is_known = select(view, &mut bodies, leaf)?.is_ok();
-    Ok(is_known && each_setting(view, &mut bodies, leaf, None)?.1.is_ok())
+    match leaf {
+        Some(leaf) => Ok(select(view, &mut Bodies::default(), leaf)?.is_ok()),
+        None => Ok(true),
+    }
 }
 
 /// Returns the start of the first line that begins after `offset`, if it is near.

@@ -1,9 +1,10 @@
 //! Opens a session by reading its end, and reads the rest when it is needed.
 
 use super::Session;
-use super::options::OpenOptions;
+use super::options::{CreateOptions, OpenOptions};
 use super::state::{Backing, State};
-use crate::context::{ContextEntries, tail};
+use crate::context::{ContextEntries, Projection, TailContext, tail};
+use crate::dialect::Dialect;
 use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::id::EntryId;
@@ -51,9 +52,9 @@ pub struct SessionTail {
 }
 
 impl SessionTail {
-    /// Reads the header and the end of a session file. Returns `None` if they are not enough to
-    /// know the leaf and the context there, as in short files, in files of older versions and in
-    /// those of some agents. The session must then be [opened](Session::open_with) as a whole.
+    /// Reads the header and the end of a session file; `None` if they do not tell where the leaf is and which entries
+    /// count there, as in short files, in files of older versions and in those of some agents. Then the session must be
+    /// [opened](Session::open_with) whole.
     ///
     /// # Errors
     ///
@@ -63,7 +64,8 @@ impl SessionTail {
         let file = Arc::new(FileJournal::open(path)?);
         let journal = Arc::clone(&file) as Arc<dyn Journal>;
         let length = journal.len().map_err(Error::io(path, "read"))?;
-        let found = tail::first_known(&journal, path, length, |loaded| {
+        // Where the end does not tell, reading it was in vain: that may cost a sixth of reading the whole.
+        let found = tail::first_known(&journal, path, length, length / 8, |loaded| {
             if !loaded.facts().subagents_of(path).is_empty() {
                 return Ok(None);
             }
@@ -76,6 +78,29 @@ impl SessionTail {
             let path = path.to_owned();
             SessionTail { path, file, journal, length, loaded, leaf, options }
         }))
+    }
+
+    /// Reads the end of an existing session file as [`Session::open_or_create`] opens it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::open_or_create`], and if there is no file.
+    pub fn open_existing(path: impl AsRef<Path>, options: &CreateOptions) -> Result<Option<Self>> {
+        let tail = SessionTail::open(path, options.to_open())?;
+        if let Some(tail) = &tail {
+            options.session.check_same(&tail.header().id, tail.dialect())?;
+        }
+        Ok(tail)
+    }
+
+    /// Returns the dialect of the session file.
+    pub fn dialect(&self) -> Dialect {
+        self.loaded.dialect
+    }
+
+    /// Returns the length of the log when its end was read, in bytes.
+    pub fn log_length(&self) -> u64 {
+        self.loaded.seen
     }
 
     /// Returns the session's header.
@@ -108,9 +133,40 @@ impl SessionTail {
         }
     }
 
-    /// Opens the session in the state in which its end was read: with the same leaf, and without
-    /// later entries of others, which [`Session::refresh`] reads. If the file was rewritten since,
-    /// its current content is read.
+    /// Returns the context at the leaf; `None` if the file was changed since its end was read, so that it depends on a
+    /// part that was not read.
+    ///
+    /// ```
+    /// use treering::session::SessionTail;
+    /// use treering::{Message, NewEntry, OpenOptions, Session};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("long.jsonl");
+    /// # let session = Session::create_at(&path, "/project", Default::default())?;
+    /// # let mut last = session.append(Message::user("hello"))?;
+    /// # for _ in 0..20 {
+    /// #     last = session.append(Message::assistant("acme", "m", "lorem ipsum ".repeat(10_000)))?;
+    /// # }
+    /// # session.append(NewEntry::compaction("it was long", Some(&last), 500_000))?;
+    /// let tail = SessionTail::open(&path, OpenOptions::new())?.expect("the end says enough");
+    /// let context = tail.context()?.expect("nothing was changed");
+    /// assert_eq!(context.messages, session.context()?.messages);
+    /// assert_eq!(context.thinking_level, None, "it may have been set at the start");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn context(&self) -> Result<Option<TailContext>> {
+        let view = Snapshot::new(&self.loaded, Arc::clone(&self.journal), true);
+        let leaf = match &self.leaf {
+            None => None,
+            Some(leaf) => match view.tree().row(leaf.as_str()) {
+                None => return Ok(None),
+                row => row,
+            },
+        };
+        Projection::plan_tail(view, leaf)?.map(|projection| projection.read()).transpose()
+    }
+
+    /// Opens the session as it was when its end was read: with the same leaf, and without what others have appended
+    /// since, which [`Session::refresh`] takes in. A file that was rewritten since is read as it is now.
     ///
     /// # Errors
     ///

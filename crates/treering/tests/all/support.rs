@@ -301,6 +301,15 @@ pub(crate) fn assert_tail_agrees(file: &Path) {
             assert_eq!(part.thinking_level, whole.thinking_level, "thinking level at {at}");
         }
     }
+    assert_eq!((tail.dialect(), tail.log_length()), (session.dialect(), session.log_length()));
+    let part = tail.context().unwrap().expect("the end tells the context");
+    assert_eq!(part.messages, whole.messages, "messages at the leaf");
+    if let Some(level) = part.thinking_level {
+        assert_eq!(level, whole.thinking_level, "thinking level at the leaf");
+    }
+    if let Some(model) = part.model {
+        assert_eq!(model, whole.model, "model at the leaf");
+    }
     let completed = tail.whole().unwrap();
     assert_eq!(completed.leaf(), session.leaf());
     assert_eq!(outline(&completed), outline(&session));
