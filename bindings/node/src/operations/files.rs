@@ -14,10 +14,11 @@ use treering::convert::{ConvertOptions, convert};
 use treering::dialect::Destination;
 use treering::doctor::{self, RepairOptions, RepairTo};
 use treering::fork::ForkOptions;
-use treering::session::{NewSession, SessionTail, relocate};
+use treering::session::{NewSession, relocate};
 use treering::{CreateOptions, OpenOptions, Session, SessionId};
 use treering_bindings::{
-    Data, Failure, StoreOptions, ToData, UsageOptions, open_store, search_directories, usage_report,
+    Data, Failure, LazySession, StoreOptions, ToData, UsageOptions, open_store, search_directories,
+    usage_report,
 };
 use treering_index::Places;
 
@@ -86,11 +87,8 @@ pub(super) fn create_options(args: &Args) -> Result<CreateOptions, Failure> {
 fn open(args: &Args) -> Answer {
     let options = OpenOptions::new().durability(args.durability()?);
     let path = args.needs_path("path")?;
-    // Whatever is wrong with the file, opening it whole says it.
-    if args.flag("lazily")?
-        && let Ok(Some(tail)) = SessionTail::open(&path, options.clone())
-    {
-        return Ok(Outcome::session(tail));
+    if args.flag("lazily")? {
+        return Ok(Outcome::session(LazySession::open(path, options)?));
     }
     Ok(Outcome::session(Session::open_with(path, options)?))
 }
