@@ -15,14 +15,14 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use treering::session::Append;
+use treering::session::{Append, SessionTail};
 use treering::{EntryId, Message, NewEntry, Position};
-use treering_bindings::{Failure, ToData};
+use treering_bindings::{Failure, LazySession, ToData};
 
 /// An open session.
 #[pyclass(frozen, module = "treering._native")]
 pub(crate) struct Session {
-    inner: RwLock<Option<Arc<treering::Session>>>,
+    inner: RwLock<Option<Arc<LazySession>>>,
     /// The session's id, which is known also after it was closed.
     id: String,
     /// Whether calls may wait for a network.
@@ -33,8 +33,22 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new(session: treering::Session, is_remote: bool) -> Self {
+        let id = session.id().to_string();
+        Session::with_id(id, session.into(), is_remote)
+    }
+
+    /// Returns a session of which perhaps only the end was read.
+    pub(crate) fn lazy(session: LazySession, is_remote: bool) -> Self {
+        let id = match (session.tail(), session.if_whole()) {
+            (Some(tail), _) => tail.header().id.to_string(),
+            (None, whole) => whole.map(|whole| whole.id().to_string()).unwrap_or_default(),
+        };
+        Session::with_id(id, session, is_remote)
+    }
+
+    fn with_id(id: String, session: LazySession, is_remote: bool) -> Self {
         Session {
-            id: session.id().to_string(),
+            id,
             inner: RwLock::new(Some(Arc::new(session))),
             is_remote,
             listeners: Mutex::default(),
@@ -42,12 +56,34 @@ impl Session {
         }
     }
 
-    /// Returns the library's session, or raises if this one was closed.
-    pub(crate) fn get(&self, py: Python<'_>) -> PyResult<Arc<treering::Session>> {
+    /// Returns the session as it was read so far, or raises if this one was closed.
+    fn opened(&self, py: Python<'_>) -> PyResult<Arc<LazySession>> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         inner.clone().ok_or_else(|| {
             exception(py, Failure::invalid("closed", "the session is closed: open it again"))
         })
+    }
+
+    /// Returns the library's session, or raises if this one was closed. What was not read of it is read now.
+    pub(crate) fn get(&self, py: Python<'_>) -> PyResult<Arc<treering::Session>> {
+        let opened = self.opened(py)?;
+        match opened.if_whole() {
+            Some(session) => Ok(session),
+            None => run::quick(py, || opened.whole()),
+        }
+    }
+
+    /// Returns a fact that the end of a session tells as well as the whole.
+    fn fact<T>(
+        &self,
+        py: Python<'_>,
+        of_tail: impl FnOnce(&SessionTail) -> T,
+        of_whole: impl FnOnce(&treering::Session) -> T,
+    ) -> PyResult<T> {
+        match self.opened(py)?.tail() {
+            Some(tail) => Ok(of_tail(&tail)),
+            None => Ok(of_whole(&*self.get(py)?)),
+        }
     }
 
     /// Runs a call on the session without holding up the interpreter.
@@ -70,10 +106,10 @@ impl Session {
         py: Python<'_>,
         call: impl FnOnce(&treering::Session, &Arc<AtomicBool>) -> Result<T, E> + Send + 'static,
     ) -> PyResult<T> {
-        let session = self.get(py)?;
+        let opened = self.opened(py)?;
         let stop = Arc::new(AtomicBool::new(false));
         let own = stop.clone();
-        run::long(py, &stop, move || call(&session, &own))
+        run::long(py, &stop, move || call(&*opened.whole()?, &own).map_err(Into::<Failure>::into))
     }
 }
 
@@ -83,6 +119,15 @@ pub(crate) fn id_text(id: &EntryId) -> String {
 
 pub(crate) fn id_texts(ids: &[EntryId]) -> Vec<String> {
     ids.iter().map(id_text).collect()
+}
+
+/// Returns whether a position is the leaf of a session of which only the end was read.
+fn is_leaf(position: &Position, tail: &SessionTail) -> bool {
+    match position {
+        Position::Leaf => true,
+        Position::Entry(id) => tail.leaf().as_ref() == Some(id),
+        _ => false,
+    }
 }
 
 /// Returns an entry to be written, from a message or an entry as a dict.
@@ -120,11 +165,12 @@ impl Session {
         Ok(Session::new(session, false))
     }
 
+    /// Opens a file by its end, if that tells the context; the rest is read when something needs it.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf, durability: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
         let options = options::open(durability)?.or_raise(py)?;
-        let session = run::quick(py, || treering::Session::open_with(path, options))?;
-        Ok(Session::new(session, false))
+        let session = run::quick(py, || LazySession::open(path, options))?;
+        Ok(Session::lazy(session, false))
     }
 
     #[staticmethod]
@@ -135,8 +181,8 @@ impl Session {
         options: Create<'_>,
     ) -> PyResult<Self> {
         let options = options.options()?.or_raise(py)?;
-        let session = run::quick(py, || treering::Session::open_or_create(path, cwd, options))?;
-        Ok(Session::new(session, false))
+        let session = run::quick(py, || LazySession::open_or_create(path, cwd, options))?;
+        Ok(Session::lazy(session, false))
     }
 
     #[staticmethod]
@@ -155,7 +201,11 @@ impl Session {
         self.remembered.clear();
         match inner {
             None => Ok(()),
-            Some(session) => run::quick(py, move || session.sync()),
+            // Nothing was written through a session of which only the end was read.
+            Some(session) => match session.if_whole() {
+                Some(session) => run::quick(py, move || session.sync()),
+                None => Ok(()),
+            },
         }
     }
 
@@ -175,17 +225,17 @@ impl Session {
 
     #[getter]
     fn path(&self, py: Python<'_>) -> PyResult<Option<PathBuf>> {
-        Ok(self.get(py)?.path())
+        self.fact(py, |tail| Some(tail.path().to_owned()), |session| session.path())
     }
 
     #[getter]
     fn cwd(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.get(py)?.cwd())
+        self.fact(py, |tail| tail.header().cwd, |session| session.cwd())
     }
 
     #[getter]
     fn dialect(&self, py: Python<'_>) -> PyResult<&'static str> {
-        Ok(self.get(py)?.dialect().name())
+        self.fact(py, |tail| tail.dialect().name(), |session| session.dialect().name())
     }
 
     #[getter]
@@ -195,17 +245,24 @@ impl Session {
 
     #[getter]
     fn leaf(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        Ok(self.get(py)?.leaf().as_ref().map(id_text))
+        let leaf = self.fact(py, |tail| tail.leaf(), |session| session.leaf())?;
+        Ok(leaf.as_ref().map(id_text))
     }
 
     #[getter]
     fn is_written(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.get(py)?.is_written())
+        self.fact(py, |_| true, |session| session.is_written())
     }
 
     #[getter]
     fn log_length(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.get(py)?.log_length())
+        self.fact(py, |tail| tail.log_length(), |session| session.log_length())
+    }
+
+    /// Whether all of the session was read, and not only its end.
+    #[getter]
+    fn is_whole(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.opened(py)?.if_whole().is_some())
     }
 
     fn title(&self, py: Python<'_>) -> PyResult<String> {
@@ -213,7 +270,7 @@ impl Session {
     }
 
     fn header<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        data::report(py, &self.get(py)?.header())
+        data::report(py, &self.fact(py, |tail| tail.header(), |session| session.header())?)
     }
 
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -239,6 +296,13 @@ impl Session {
 #[pymethods]
 impl Session {
     fn context(&self, py: Python<'_>, at: At) -> PyResult<Context> {
+        let opened = self.opened(py)?;
+        if let Some(tail) = opened.tail()
+            && is_leaf(&at.0, &tail)
+            && let Some(context) = run::quick(py, || tail.context())?
+        {
+            return Ok(Context::of_tail(context, tail.leaf(), opened, self.remembered.clone()));
+        }
         let context = self.run(py, move |session| session.context_at(at.0))?;
         Ok(Context::of_session(context, self.remembered.clone()))
     }

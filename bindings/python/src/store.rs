@@ -13,7 +13,8 @@ use std::sync::atomic::AtomicBool;
 use treering::SessionId;
 use treering::store::{Cursor, ListQuery, Mark, MemoryStore};
 use treering_bindings::{
-    Data, Failure, StoreOptions, ToData, dialect, open_store as open_by_address, search_store,
+    Data, Failure, LazySession, StoreOptions, ToData, dialect, open_store as open_by_address,
+    search_store,
 };
 use treering_client::sync::{Direction, Syncer};
 
@@ -103,10 +104,9 @@ impl Store {
         durability: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Session> {
         let options = options::open(durability)?.or_raise(py)?;
-        let session = self.run(py, move |store| {
-            Ok(treering::Session::open_in(store, &session_id(&id)?, options)?)
-        })?;
-        Ok(Session::new(session, self.is_remote))
+        let session =
+            self.run(py, move |store| LazySession::open_in(store, &session_id(&id)?, options))?;
+        Ok(Session::lazy(session, self.is_remote))
     }
 
     fn remove(&self, py: Python<'_>, id: String) -> PyResult<()> {

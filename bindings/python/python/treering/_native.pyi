@@ -172,7 +172,8 @@ class Session:
     @staticmethod
     def create(path: StrPath, cwd: StrPath, options: _Data) -> Session: ...
     @staticmethod
-    def open(path: StrPath, durability: Optional[Durability]) -> Session: ...
+    def open(path: StrPath, durability: Optional[Durability]) -> Session:
+        """Open a file by its end, if that tells the context; the rest is read when something needs it."""
     @staticmethod
     def open_or_create(path: StrPath, cwd: StrPath, options: _Data) -> Session: ...
     @staticmethod
@@ -180,6 +181,9 @@ class Session:
     def close(self) -> None: ...
     @property
     def is_closed(self) -> bool: ...
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the session was read, and not only its end."""
     @property
     def id(self) -> str: ...
     @property

@@ -75,6 +75,13 @@ async def _ask(summarizer: Summarizer, request: str) -> str:
     return str(answer)
 
 
+def _whole(open: Callable[..., _session.Session], *args: Any, **options: Any) -> _session.Session:
+    """Open a session and read all of it, so that no property reads a file on the loop's thread."""
+    session = open(*args, **options)
+    session.tree()
+    return session
+
+
 _END = object()
 
 
@@ -113,7 +120,7 @@ class Session:
     @classmethod
     async def open(cls, path: StrPath, *, durability: Durability = "none") -> Session:
         """Open a session file."""
-        return cls(await _call(_session.Session.open, path, durability=durability))
+        return cls(await _call(_whole, _session.Session.open, path, durability=durability))
 
     @classmethod
     async def create(cls, path: StrPath, **options: Any) -> Session:
@@ -123,7 +130,7 @@ class Session:
     @classmethod
     async def open_or_create(cls, path: StrPath, **options: Any) -> Session:
         """Open a session file, or create it if there is none."""
-        return cls(await _call(_session.Session.open_or_create, path, **options))
+        return cls(await _call(_whole, _session.Session.open_or_create, path, **options))
 
     async def close(self) -> None:
         """Bring everything to disk and give up the session."""
@@ -348,7 +355,7 @@ class Store:
 
     async def open(self, id: str, *, durability: Durability = "none") -> Session:
         """Open a session by its id."""
-        return Session(await _call(self.sync_store.open, id, durability=durability))
+        return Session(await _call(_whole, self.sync_store.open, id, durability=durability))
 
     async def remove(self, id: str) -> None:
         """Remove a session."""

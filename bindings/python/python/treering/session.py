@@ -66,7 +66,12 @@ class Session(PlannedSession):
 
     @classmethod
     def open(cls, path: StrPath, *, durability: Durability = "none") -> Session:
-        """Open a session file of any agent. Opening writes nothing."""
+        """Open a session file of any agent. Opening writes nothing.
+
+        Of a long file the header and the end are read, if they tell what the model sees; the rest is read by the first
+        call that needs it, which then raises what is wrong with the rest. Either way the session is the one of the
+        moment when it was opened.
+        """
         return cls(_native.Session.open(path, durability))
 
     @classmethod
@@ -80,7 +85,7 @@ class Session(PlannedSession):
         creation: str = "first_message",
         durability: Durability = "none",
     ) -> Session:
-        """Open a session file, or create it if there is none."""
+        """Open a session file, as :meth:`open` does, or create it if there is none."""
         options = create_options(id, dialect, creation=creation, durability=durability)
         return cls(_native.Session.open_or_create(path, directory_or_cwd(cwd), options))
 
