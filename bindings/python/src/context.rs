@@ -49,7 +49,7 @@ impl Context {
         session: Arc<LazySession>,
         remembered: Arc<Remembered>,
     ) -> Self {
-        let (level, model) = (context.thinking_level, context.model);
+        let (level, model) = (context.thinking_level.known(), context.model.known());
         let is_known = level.is_some() && model.is_some();
         let is_read = AtomicBool::new(false);
         let unread = Unread { session, leaf, model: model.is_none(), is_read };

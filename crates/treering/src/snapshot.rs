@@ -234,7 +234,7 @@ pub(crate) struct Bodies {
     /// The number of bytes that are read at a time.
     step: u64,
     images: Images,
-    /// Messages of rows that were made while the log was read.
+    /// Messages that were built while the log was read, by row.
     made: Vec<Option<Vec<u8>>>,
 }
 
@@ -277,17 +277,17 @@ impl Bodies {
         Bodies { images: Images::Referenced, ..self }
     }
 
-    /// Returns the same, with messages that were made already.
+    /// Supplies messages that were built while the log was read.
     pub(crate) fn with_made(self, made: Vec<Option<Vec<u8>>>) -> Self {
         Bodies { made, ..self }
     }
 
-    /// Returns the message of a row if it was made already and not taken yet.
+    /// Takes the message of a row, if it was built while the log was read.
     pub(crate) fn take_made(&mut self, row: Row) -> Option<Vec<u8>> {
         self.made.get_mut(row.index())?.take()
     }
 
-    /// Returns the row's bytes as they stand in the log, but always JSON.
+    /// Returns the row's bytes as in the log, but always as valid JSON.
     fn read<'a>(&'a mut self, view: &'a Snapshot, row: Row) -> Result<&'a [u8]> {
         let node = *view.tree.node(row);
         let end = node.offset + node.len;
@@ -318,7 +318,7 @@ impl Bodies {
         Ok(view.entry_of(row, bytes, images))
     }
 
-    /// Returns the entry's JSON, whether or not it is whole; nothing if it is known to be damaged.
+    /// Returns the entry's JSON, even if it is incomplete; `None` if it is known to be damaged.
     pub(crate) fn any<'a>(
         &'a mut self,
         view: &'a Snapshot,
@@ -327,7 +327,7 @@ impl Bodies {
         self.all(view, row, &mut Vec::new())
     }
 
-    /// Returns the same, and the messages after the entry's own.
+    /// Returns the entry's JSON, and the further messages of the record.
     pub(crate) fn all<'a>(
         &'a mut self,
         view: &'a Snapshot,

@@ -17,8 +17,8 @@ pub use entries::ContextEntries;
 pub(crate) use project::{contributes, edited, joined};
 pub(crate) use select::ModelCache;
 pub(crate) use selected::{EditAt, Selected};
-pub use tail_context::TailContext;
 pub(crate) use tail_context::TailProjection;
+pub use tail_context::{TailContext, TailSetting};
 
 use crate::entry::{Kind, Role};
 use crate::error::{Error, Result};
@@ -174,9 +174,9 @@ impl Model {
     }
 }
 
-/// A context that is read message by message: an iterator over its messages, oldest first, each with
-/// the entry it came from. Memory is that of one message, however large the context; a log of up to 8 MiB that a store
-/// says to count as a whole is held in memory meanwhile.
+/// A context that is read message by message: an iterator over its messages, oldest first, each
+/// with the entry it came from. Only one message at a time is in memory, however large the context
+/// is, except that a log of up to 8 MiB in which every entry counts may be held in memory as a whole.
 ///
 /// ```
 /// use treering::{Message, Session};
@@ -244,13 +244,14 @@ impl Projection {
         Projection { bodies: self.bodies.referencing(), ..self }
     }
 
-    /// Hands over messages that were made already, by row.
+    /// Supplies messages that were built while the log was read, by row.
     fn with_made(self, made: Vec<Option<Vec<u8>>>) -> Self {
         Projection { bodies: self.bodies.with_made(made), ..self }
     }
 
-    /// Decides what counts at `leaf` (`None`: before the first entry). Nothing if the view is only a
-    /// part of a log and the answer depends on the rest, of which a checkpoint may tell something.
+    /// Selects the entries and settings that count at `leaf` (`None`: before the first entry).
+    /// Returns `None` if the view is only a part of a log and the result depends on the rest,
+    /// unless the checkpoint supplies it.
     pub(crate) fn plan(
         view: Snapshot,
         leaf: Option<Row>,
@@ -263,7 +264,8 @@ impl Projection {
         Projection::of(view, bodies, selection, settings).map(Some)
     }
 
-    /// Decides the same for a part of a log, which must tell what counts and may leave settings open.
+    /// Selects the same for a part of a log. The part must determine the entries that count, but may leave settings
+    /// unknown.
     pub(crate) fn plan_tail(view: Snapshot, leaf: Option<Row>) -> Result<Option<TailProjection>> {
         let mut bodies = Bodies::default();
         let Some(leaf) = leaf else {

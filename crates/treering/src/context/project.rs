@@ -118,8 +118,8 @@ pub(super) fn project(
     Ok(())
 }
 
-/// Returns the message of the line that a log ends with so far, and its row: if it is a message that
-/// [`project`] takes over as it stands on that line.
+/// Returns the row and the message of the last line that was read of a log, if [`project`] would take the message
+/// from that line without a change.
 pub(super) fn message_of(loaded: &Loaded, line: &[u8]) -> Option<(Row, Vec<u8>)> {
     if !loaded.is_suffix_readable() {
         return None;
@@ -133,8 +133,8 @@ pub(super) fn message_of(loaded: &Loaded, line: &[u8]) -> Option<(Row, Vec<u8>)>
     Some((row, message(line)?))
 }
 
-/// Returns the message of a message entry, in one pass over its bytes: nothing if the entry is not
-/// whole. Content that is missing or `null` becomes the empty content of its role.
+/// Returns the message of a message entry, in one pass over its bytes; `None` if the entry is
+/// incomplete. Content that is missing or `null` becomes the empty content of its role.
 fn message(body: &[u8]) -> Option<Vec<u8>> {
     let mut found = None;
     let mut members = Members::new(body, json::skip_space(body, 0));

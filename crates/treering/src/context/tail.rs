@@ -10,7 +10,7 @@
 //! keeps [checkpoints](Checkpoint), the writer of the last append has stored the level in force at
 //! that point.
 
-use super::{Projection, select};
+use super::{Projection, message_of, select};
 use crate::error::{Error, Result};
 use crate::load::{LoadError, Loaded, MAX_STREAMED};
 use crate::log::{Checkpoint, Journal, scan};
@@ -23,20 +23,44 @@ use std::sync::Arc;
 /// The initial size of the window, in bytes.
 const FIRST: u64 = 512 * 1024;
 const GROWTH: u64 = 4;
-/// Beyond this everything is read instead.
+/// The largest window. If it is not enough, the whole file is read.
 const LAST: u64 = 32 * 1024 * 1024;
 
 /// Returns the context at the active leaf, if the end of the log suffices for it.
 pub(crate) fn projection(journal: &Arc<dyn Journal>, path: &Path) -> Result<Option<Projection>> {
     let length = journal.len().map_err(Error::Storage)?;
     let checkpoint = journal.checkpoint(length);
+    let is_whole = checkpoint.as_ref().is_some_and(Checkpoint::is_whole);
+    if is_whole
+        && length <= MAX_STREAMED
+        && let Some(found) = of_whole(journal, length)?
+    {
+        return Ok(Some(found));
+    }
     first_known(journal, path, length, length / 2, |loaded| {
         at_leaf(&loaded, journal, checkpoint.as_ref())
     })
 }
 
-/// Reads larger and larger parts of the end of a log of this length, until one of them gives an answer or they are
-/// larger than `most`. The first part may be larger than that, but not larger than half of the log.
+/// Returns the context of a log in which every entry counts, and parses the log while it arrives. Returns `None` if that
+/// failed: the caller then reads the log in the usual way, which retries after a lost connection and reports errors.
+fn of_whole(journal: &Arc<dyn Journal>, length: u64) -> Result<Option<Projection>> {
+    let mut made = Vec::new();
+    let streamed = Loaded::stream(&**journal, length, &mut |loaded, line| {
+        // Most lines are messages on the path. They are built while the next lines arrive.
+        if let Some((row, message)) = message_of(loaded, line) {
+            made.resize(row.index(), None);
+            made.push(Some(message));
+        }
+    });
+    let Ok((loaded, held)) = streamed else { return Ok(None) };
+    let view = Snapshot::new(&loaded, Arc::new(held), false);
+    let leaf = view.file_leaf()?;
+    Ok(Some(view.projection(leaf)?.with_made(made)))
+}
+
+/// Reads larger and larger windows at the end of a log of this length, until one of them gives an answer or the next one
+/// would be larger than `most`. The first window may be larger than `most`, but not larger than half of the log.
 pub(crate) fn first_known<T>(
     journal: &Arc<dyn Journal>,
     path: &Path,
@@ -82,7 +106,7 @@ fn at_leaf(
     Projection::plan(view, leaf, checkpoint)
 }
 
-/// Returns whether a part of a log tells which entries count at a row.
+/// Returns whether a part of a log is enough to know the entries that count at a row.
 pub(crate) fn is_known_at(view: &Snapshot, leaf: Option<Row>) -> Result<bool> {
     match leaf {
         Some(leaf) => Ok(select(view, &mut Bodies::default(), leaf)?.is_ok()),

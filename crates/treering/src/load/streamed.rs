@@ -1,8 +1,7 @@
-//! Reads a whole log while it arrives, and keeps it.
+//! Parses a whole log while it arrives, and keeps its bytes in memory.
 //!
-//! A context without a compaction needs the whole log, twice: lines become rows, then bodies become messages. A log
-//! that a database sends is read here as its rows come in, so that the database and the reader work at the same
-//! time, and stays in memory until the messages were made.
+//! A context without a compaction needs every line of the log twice: to build the tree, and to read the message. Logs in
+//! a database are parsed here while the database still sends rows, so that both work at the same time.
 
 use super::{LoadError, Loaded};
 use crate::dialect::detect_start;
@@ -23,15 +22,15 @@ struct Arriving<'a> {
     each: EachLine<'a>,
     length: usize,
     bytes: Vec<u8>,
-    /// The position up to which there is no newline that was not seen.
+    /// The position up to which newlines were searched for.
     searched: usize,
     loaded: Option<Loaded>,
     taken: Insert,
 }
 
 impl Loaded {
-    /// Reads the first `length` bytes of a journal, as [`read_to`](Loaded::read_to) does, in one go. Returns them, too.
-    /// Calls `each` after every terminated line, while the rest of the log is on its way.
+    /// Reads the first `length` bytes of a journal, as [`read_to`](Loaded::read_to) does, in one pass, and returns
+    /// the bytes as well. Calls `each` after every terminated line, while the rest of the log arrives.
     pub(crate) fn stream(
         journal: &dyn Journal,
         length: u64,
@@ -53,7 +52,7 @@ impl Loaded {
 }
 
 impl Arriving<'_> {
-    /// Takes in the next bytes, and all lines that end in them.
+    /// Adds the next bytes, and all lines that end in them.
     fn take(&mut self, piece: &[u8]) -> Result<(), LoadError> {
         self.bytes.extend_from_slice(piece);
         let Some(loaded) = &mut self.loaded else {

@@ -5,10 +5,10 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The size of a piece of a journal that has none of its own.
+/// The size of the pieces in which [`Journal::stream`] reads by default, in bytes.
 const STREAMED: usize = 128 * 1024;
 
-/// An append-only string of bytes, shared by any number of readers and writers.
+/// An append-only sequence of bytes, shared by any number of readers and writers.
 ///
 /// Implementations promise three things, and `treering_testkit::story` checks them:
 /// 1. bytes below [`len`](Journal::len) never change;
@@ -58,16 +58,16 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
         let _ = range;
     }
 
-    /// Reads a range from its first byte to its last, and calls `each` with one piece after the other as they
-    /// arrive. A remote journal receives more of them while `each` works.
+    /// Reads a range in order and calls `each` with every piece as it arrives. A remote journal receives the next
+    /// pieces while `each` runs.
     ///
-    /// `each` must not use the journal, which may hold its only connection until the range was read.
+    /// `each` must not use the journal, which may hold its only connection until the range is read.
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::UnexpectedEof`] if the journal is shorter, or was replaced since its length was asked for. A remote journal does not try again after a lost
-    /// connection, because pieces were handed out already: a caller that can begin again does so with
-    /// [`read_at`](Journal::read_at).
+    /// Fails with [`io::ErrorKind::UnexpectedEof`] if the journal is shorter than the range, or was replaced since its
+    /// length was read. A remote journal does not retry after a lost connection, because `each` was already called; a
+    /// caller that can start over does so with [`read_at`](Journal::read_at).
     fn stream(&self, range: Range<u64>, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         let mut buffer = vec![0; STREAMED];
         let mut at = range.start;
@@ -84,8 +84,8 @@ pub trait Journal: Send + Sync + std::fmt::Debug {
         Ok(())
     }
 
-    /// Returns everything, if the journal has it in memory for as long as it lives and nothing is
-    /// ever added: then it need not be copied to be looked at.
+    /// Returns the whole content, if the journal has it in memory for its lifetime and never grows,
+    /// so that it need not be copied.
     fn as_slice(&self) -> Option<&[u8]> {
         None
     }

@@ -52,9 +52,9 @@ pub struct SessionTail {
 }
 
 impl SessionTail {
-    /// Reads the header and the end of a session file; `None` if they do not tell where the leaf is and which entries
-    /// count there, as in short files, in files of older versions and in those of some agents. Then the session must be
-    /// [opened](Session::open_with) whole.
+    /// Reads the header and the end of a session file. Returns `None` if they are not enough to
+    /// know the leaf and the entries that count there, as in short files, in files of older versions and in
+    /// those of some agents. The session must then be [opened](Session::open_with) as a whole.
     ///
     /// # Errors
     ///
@@ -64,7 +64,8 @@ impl SessionTail {
         let file = Arc::new(FileJournal::open(path)?);
         let journal = Arc::clone(&file) as Arc<dyn Journal>;
         let length = journal.len().map_err(Error::io(path, "read"))?;
-        // Where the end does not tell, reading it was in vain: that may cost a sixth of reading the whole.
+        // If the end is not enough, the time for reading it is lost. The limit keeps that below a sixth of the time
+        // for reading the whole file.
         let found = tail::first_known(&journal, path, length, length / 8, |loaded| {
             if !loaded.facts().subagents_of(path).is_empty() {
                 return Ok(None);
@@ -133,8 +134,8 @@ impl SessionTail {
         }
     }
 
-    /// Returns the context at the leaf; `None` if the file was changed since its end was read, so that it depends on a
-    /// part that was not read.
+    /// Returns the context at the leaf. Returns `None` if the file has changed since its end was read, and the context
+    /// now depends on a part that was not read.
     ///
     /// ```
     /// use treering::session::SessionTail;
@@ -150,7 +151,7 @@ impl SessionTail {
     /// let tail = SessionTail::open(&path, OpenOptions::new())?.expect("the end says enough");
     /// let context = tail.context()?.expect("nothing was changed");
     /// assert_eq!(context.messages, session.context()?.messages);
-    /// assert_eq!(context.thinking_level, None, "it may have been set at the start");
+    /// assert_eq!(context.thinking_level.known(), None, "it may have been set at the start");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn context(&self) -> Result<Option<TailContext>> {
@@ -165,8 +166,9 @@ impl SessionTail {
         Projection::plan_tail(view, leaf)?.map(|projection| projection.read()).transpose()
     }
 
-    /// Opens the session as it was when its end was read: with the same leaf, and without what others have appended
-    /// since, which [`Session::refresh`] takes in. A file that was rewritten since is read as it is now.
+    /// Opens the session in the state in which its end was read: with the same leaf, and without
+    /// later entries of others, which [`Session::refresh`] reads. If the file was rewritten since,
+    /// its current content is read.
     ///
     /// # Errors
     ///
