@@ -304,10 +304,10 @@ pub(crate) fn assert_tail_agrees(file: &Path) {
     assert_eq!((tail.dialect(), tail.log_length()), (session.dialect(), session.log_length()));
     let part = tail.context().unwrap().expect("the end tells the context");
     assert_eq!(part.messages, whole.messages, "messages at the leaf");
-    if let Some(level) = part.thinking_level {
+    if let Some(level) = part.thinking_level.known() {
         assert_eq!(level, whole.thinking_level, "thinking level at the leaf");
     }
-    if let Some(model) = part.model {
+    if let Some(model) = part.model.known() {
         assert_eq!(model, whole.model, "model at the leaf");
     }
     let completed = tail.whole().unwrap();
