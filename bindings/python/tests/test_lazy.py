@@ -241,8 +241,7 @@ def test_chimera_s_files(tmp_path: Path) -> None:
     path = tmp_path / "chimera.jsonl"
     tree = SessionTree(path)
     tree.append(SessionHeader("h", None, 1.0, cwd="/project"))
-    for number in range(20):
-        last = tree.add_message(Message.user(f"{number} {LONG}"))
+    last = [tree.add_message(Message.user(f"{number} {LONG}")) for number in range(20)][-1]
     record = {"type": "compaction", "id": "c", "parent_id": last, "timestamp": 2.0, "summary": "long"}
     tree.session.append_record(json.dumps({**record, "first_kept_id": last}))
     tree.add_message(Message.user("after"))
