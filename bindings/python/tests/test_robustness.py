@@ -153,7 +153,9 @@ def test_an_interrupt_ends_a_call_that_waits(tmp_path: Path) -> None:
     # A listener on the store's side would be simpler; a server that never answers is what happens.
     process = run(
         """
-        import socket, sys, threading, treering
+        import signal, socket, sys, threading, treering
+        # A process that a script starts in the background inherits an ignored SIGINT.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         silent = socket.socket()
         silent.bind(("127.0.0.1", 0))
         silent.listen(8)
