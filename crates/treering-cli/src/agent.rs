@@ -13,7 +13,7 @@ use treering_agent::{
 /// Options that choose the summarizer and steer its summary.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SummaryArgs {
-    /// Tell the summarizer to pay attention to TEXT
+    /// Additional instructions for the summarizer
     #[arg(long, value_name = "TEXT")]
     pub(crate) instructions: Option<String>,
     /// The summarizer: anthropic, openai (any compatible server), command, or extractive (no model)

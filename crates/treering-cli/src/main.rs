@@ -42,13 +42,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use stores::StoreChoice;
 
-/// Look at agent session trees, move in them, append to them.
+/// Browse, search, branch, repair and convert the session trees of AI agents.
 ///
-/// Without a command, at a terminal, it shows all sessions to choose from.
+/// Without a command, treering opens the session picker, if it runs in a terminal.
 ///
-/// A session is a tree of entries in an append-only file. The path from its leaf to the root is what
-/// the model sees. A session is named by its file, its id, its name or its age (`@latest`: see `treering
-/// ls`); ids may be shortened as long as they stay unambiguous.
+/// A session is a tree of entries in an append-only file. The model sees the path from the leaf to the
+/// root. To name a session, give its file, its id, its name or its age (`@latest`: see `treering ls`);
+/// an id may be shortened as long as it is unambiguous.
 #[derive(Debug, Parser)]
 #[command(
     name = "treering",
@@ -59,7 +59,7 @@ use stores::StoreChoice;
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Go on with the last session of this directory, in the terminal interface
+    /// Continue the last session of this directory, in the terminal interface
     #[arg(short = 'c', long = "continue")]
     go_on: bool,
     /// Do not send long output to a pager

@@ -19,7 +19,7 @@ const REST: u32 = 9;
 /// When following ends by itself.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct IdleTimeout {
-    /// End once nothing has happened for so many seconds; 0 looks once
+    /// End after this many seconds without a change; 0 checks once
     #[arg(long, value_name = "SECS", value_parser = seconds)]
     until_idle: Option<Duration>,
 }

@@ -9,16 +9,17 @@ use treering_redact::{Options, Redactor, Report};
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Redaction")]
 pub(crate) struct Redaction {
-    /// Replace keys, tokens and passwords by [REDACTED:kind:number]
+    /// Replace keys, tokens and passwords with [REDACTED:kind:number]
     #[arg(long)]
     redact: bool,
-    /// The same, and e-mail addresses
+    /// Also replace e-mail addresses (implies --redact)
     #[arg(long)]
     redact_emails: bool,
-    /// The same, and names in home directories
+    /// Also replace user names in paths of home directories (implies --redact)
     #[arg(long)]
     redact_home: bool,
-    /// The same, and what this regular expression finds (or its first group); may be repeated
+    /// Also replace matches of this regular expression (or of its first group); may be repeated (implies
+    /// --redact)
     #[arg(long, value_name = "NAME=REGEX")]
     redact_pattern: Vec<String>,
 }

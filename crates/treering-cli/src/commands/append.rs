@@ -15,7 +15,7 @@ use treering::{CreateOptions, Dialect, Error, Message, NewEntry, OpenOptions, Po
 
 /// Append entries to a session; a file that does not exist is created
 ///
-/// Prints the id of every new entry, on a line of its own, once the entry is in the file.
+/// Prints the id of every new entry, one per line, once the entry is in the file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
@@ -25,13 +25,13 @@ pub(crate) struct Args {
     /// Continue from this entry instead of the leaf (an id or its beginning; `none`: a new root)
     #[arg(long, value_name = "ID")]
     parent: Option<TypedPosition>,
-    /// Fail if this is not the session's leaf any more (an id or its beginning; `none`: no entry)
+    /// Fail if this is no longer the session's leaf (an id or its beginning; `none`: no entry)
     #[arg(long, value_name = "ID")]
     expect_leaf: Option<TypedPosition>,
-    /// The durability that a printed id stands for
+    /// How durable an entry is when its id is printed
     #[arg(long, value_enum, default_value_t = Promise::None)]
     durability: Promise,
-    /// If the file is deleted meanwhile, write all of the session again instead of failing
+    /// If the file is deleted while the command runs, write the whole session again instead of failing
     #[arg(long)]
     recreate: bool,
     /// The project a new session belongs to; the current directory if not given
@@ -66,7 +66,7 @@ struct Source {
 enum Promise {
     /// The entry is in the file: it survives this process
     None,
-    /// The same, and soon on disk: at the latest when the command ends
+    /// As `none`, and the entry is on disk when the command ends at the latest
     Batched,
     /// The entry is on disk: it survives a power failure
     Each,

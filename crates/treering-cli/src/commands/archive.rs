@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use treering::storage::UnpackLimits;
 use treering_index::housekeeping::{self, Reason, Recompressed};
 
-/// Compress sessions that are done
+/// Compress finished sessions
 ///
-/// SESSION.jsonl becomes SESSION.jsonl.zst, which is read again and compared before the original goes.
-/// treering lists and reads it as before, but nothing can be appended; agents other than Codex no longer
-/// find it. `unarchive` brings it back byte for byte.
+/// SESSION.jsonl becomes SESSION.jsonl.zst, which is read again and compared before the original is
+/// removed. treering lists and reads it as before, but nothing can be appended; agents other than Codex
+/// no longer find it. `unarchive` restores it byte for byte.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session files
@@ -25,10 +25,10 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Bring compressed sessions back
+/// Decompress archived sessions
 ///
-/// SESSION.jsonl.zst becomes SESSION.jsonl again. An archive that would become larger than 4 GiB, or more
-/// than 1000 times its size, is refused unless --max-size allows it.
+/// SESSION.jsonl.zst becomes SESSION.jsonl again. An archive that would become larger than 4 GiB, or
+/// more than 1000 times its size, is refused unless --max-size allows it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Unarchive {
     /// The compressed session files
@@ -37,7 +37,7 @@ pub(crate) struct Unarchive {
     /// One JSON object per session and line: path, output, from and to (sizes in bytes)
     #[arg(long)]
     json: bool,
-    /// Accept a session of up to this size, such as 20G, however well it is compressed
+    /// Accept a session of up to this size, such as 20G, whatever its compression ratio
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_size: Option<u64>,
 }

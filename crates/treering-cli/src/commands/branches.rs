@@ -15,10 +15,10 @@ use treering::usage::Branch;
 use treering::{Kind, Role, Tree};
 use treering_display::preview_line::Calls;
 
-/// List the branches, newest first, and what each used
+/// List the branches with their usage, newest first
 ///
-/// • marks the branch of the active leaf. OWN is what came after the branch point, PATH the whole way
-/// from the root.
+/// • marks the branch of the active leaf. OWN counts the entries after the branch point, PATH all
+/// entries from the root.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
@@ -27,10 +27,10 @@ pub(crate) struct Args {
     /// entries, time, own, path
     #[arg(long)]
     json: bool,
-    /// List branches on which nothing was said, too: labels, settings, an agent's notes
+    /// Also list branches without messages, which hold only labels, settings or an agent's notes
     #[arg(long)]
     all: bool,
-    /// List what subagents did on their own
+    /// Also list the branches of subagents (sidechains)
     #[arg(long)]
     sidechains: bool,
 }

@@ -18,24 +18,24 @@ use treering_agent::{
     TurnReport,
 };
 
-/// Talk to a model, in a session
+/// Chat with a model; the conversation is kept in a session
 ///
-/// With `-p`, or with a prompt on standard input, the answer is printed and that is all. Question and
-/// answer go into the session; without one, into a new one in treering's own directory.
+/// With `-p`, or with a prompt on standard input, the command prints the answer and exits. Prompt and
+/// answer are appended to the session, or to a new one in treering's own directory if none is given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session to go on with; a new one if not given
+    /// The session to continue; a new one if not given
     pub(crate) session: Option<SessionArg>,
-    /// Say this, print the answer, and end; what comes on standard input is added to it
+    /// Send this prompt, print the answer, and exit; standard input is appended to the prompt
     #[arg(short, long, value_name = "PROMPT")]
     print: Option<String>,
-    /// The model to talk to
+    /// The model
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// The provider of the model: anthropic or openai (any compatible server)
     #[arg(long, value_name = "NAME", value_parser = provider)]
     provider: Option<Provider>,
-    /// Begin SESSION as a new file
+    /// Create SESSION as a new file
     #[arg(long)]
     pub(crate) new: bool,
     /// One JSON object instead of the text: text, usage, model, session, entry

@@ -12,10 +12,10 @@ use treering::merge::{PickPlan, Repeated};
 use treering::{EntryId, Session};
 use treering_display::preview_line::Calls;
 
-/// Copy entries of another branch to the leaf
+/// Copy entries of another branch to the active branch
 ///
 /// Messages and branch summaries are copied, in one write. A tool call comes with its results, a
-/// result with its call. What is on the path already is not copied again. Prints the copies.
+/// result with its call. Entries that are already on the path are not copied again. Prints the copies.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// The session file to copy from; FILE itself if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Option<SessionArg>,
-    /// Copy also what is on the path already
+    /// Also copy entries that are already on the path
     #[arg(long)]
     force: bool,
     /// Show what would be copied; write nothing

@@ -18,9 +18,9 @@ use treering::{Position, Session};
 use treering_agent::{CompactOptions, Compacted, Compaction};
 use treering_display::preview_line::Calls;
 
-/// Replace the older part of the context by a summary
+/// Replace the older part of the context with a summary
 ///
-/// What is recent stays as it is; nothing is removed from the file.
+/// The recent messages are kept as they are, and nothing is removed from the file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
@@ -28,10 +28,11 @@ pub(crate) struct Args {
     /// Show where the cut would be, what would be summarized and how much that saves; write nothing
     #[arg(long)]
     dry_run: bool,
-    /// See it from another entry (an id or its beginning; `none`: before the first entry)
+    /// Compact the path to this entry instead of the leaf (an id or its beginning; `none`: before the
+    /// first entry)
     #[arg(long, value_name = "ID", requires = "dry_run")]
     leaf: Option<TypedPosition>,
-    /// About how many tokens of the newest context to keep
+    /// Keep about this many tokens of the most recent messages
     #[arg(long, value_name = "TOKENS")]
     keep_recent: Option<u64>,
     #[command(flatten)]

@@ -6,9 +6,10 @@ use crate::output::Output;
 use clap_complete::Shell;
 use std::io::Write;
 
-/// Write completions for a shell: `source <(treering completions bash)`
+/// Print completions for a shell: `source <(treering completions bash)`
 ///
-/// They complete commands and options, sessions (ids, names, `@latest`, files), entries, labels and agents.
+/// They complete commands and options, sessions (ids, names, `@latest`, files), entries, labels and
+/// agents.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The shell

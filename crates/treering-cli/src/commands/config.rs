@@ -8,12 +8,13 @@ use std::io::{self, Write};
 use std::path::Path;
 use treering::internal::fs::NewFile;
 
-/// Show the configuration file, or begin one
+/// Show the configuration, or create a configuration file
 ///
-/// `treering help config` says what can be configured.
+/// `treering help config` lists the settings.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// `path`: where the file is; `show`: what counts; `init`: begin a file with the defaults, explained
+    /// `path`: print the path of the file; `show`: print the settings in effect; `init`: create a file
+    /// with the defaults and comments
     #[arg(value_enum, default_value_t = Action::Show)]
     action: Action,
     /// One JSON object: path, exists, ui, places

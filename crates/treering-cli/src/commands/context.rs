@@ -21,7 +21,8 @@ use treering::{Context, Session};
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
     pub(crate) file: SessionArg,
-    /// See it from another entry (an id or its beginning; `none`: before the first entry)
+    /// Show the context at this entry instead of the leaf (an id or its beginning; `none`: before the
+    /// first entry)
     #[arg(long, value_name = "ID")]
     leaf: Option<TypedPosition>,
     /// One JSON object: {"messages":[…],"thinkingLevel":…,"model":…}
@@ -34,7 +35,7 @@ pub(crate) struct Args {
     /// the context that the agent which wrote the session would build, in its own shape
     #[arg(long, value_enum, default_value_t, hide_default_value = true)]
     view: View,
-    /// Pair every tool call with its result, as providers demand; repairs are reported
+    /// Pair every tool call with its result, as providers require; repairs are reported
     #[arg(long, requires = "llm")]
     strict: bool,
     /// The messages as the request of a provider's API has them, as JSON; repairs are reported

@@ -14,11 +14,11 @@ use treering::convert::{ConversionReport, ConvertOptions, Outcome, Outcomes, con
 use treering::{Dialect, EntryId, Position, Session};
 use treering_redact::Redactor;
 
-/// Write a session as another agent would have written it
+/// Convert a session to another agent's format
 ///
-/// The whole tree, with a report of what was carried exactly, what had to be adapted and what was left
-/// out. The result is read again by the other agent's rules and must give the same contexts, or nothing
-/// is written.
+/// Converts the whole tree, and reports what was carried over exactly, what was adapted and what was
+/// left out. The result is read again by the other agent's rules and must give the same contexts;
+/// otherwise nothing is written.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Only the path to this entry (an id or its beginning)
     #[arg(long, value_name = "ID")]
     leaf: Option<TypedEntry>,
-    /// Show what would be carried, adapted and left out; write nothing
+    /// Show what would be carried over, adapted and left out; write nothing
     #[arg(long)]
     dry_run: bool,
     /// The report as one JSON object

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use treering::session::Creation;
 use treering::{CreateOptions, NewEntry, Session};
 
-/// Write a small session to play with, and show it
+/// Create a small demo session, and show it
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The directory to put it in; a new temporary directory if not given
+    /// The directory for the session; a new temporary directory if not given
     #[arg(long)]
     dir: Option<PathBuf>,
 }

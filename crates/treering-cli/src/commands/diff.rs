@@ -15,9 +15,9 @@ use treering::usage::Usage;
 use treering::{EntryId, Session};
 use treering_display::preview_line::Calls;
 
-/// Compare two branches: what each did since they parted
+/// Compare two branches from where they diverged
 ///
-/// Entries, files read and modified, estimated tokens and cost of both.
+/// Shows the entries, the files read and modified, the estimated tokens and the cost of both.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// The session file in which B is, a fork of FILE; FILE itself if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) with: Option<SessionArg>,
-    /// Show all of every message instead of one line; with --json the entries instead of their ids
+    /// Show messages in full instead of one line each; with --json, entries instead of ids
     #[arg(long)]
     full: bool,
     /// One JSON object: commonAncestor, and for a and b: leaf, entries, messages, readFiles,

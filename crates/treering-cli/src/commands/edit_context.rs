@@ -12,8 +12,8 @@ use treering::{EntryId, Session};
 
 /// Change what entries contribute to the context
 ///
-/// The entries stay as they are; what is written is an edit, which counts on this branch from here
-/// on. `restore` undoes it, and so does `treering goto` to an entry before it.
+/// The entries themselves stay as they are: the command appends an edit that applies to this branch from
+/// here on. `restore` undoes it, and so does `treering goto` to an entry before it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
@@ -30,13 +30,13 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Edit {
-    /// Take entries out; the results of a message's tool calls go with it
+    /// Remove entries from the context, together with the results of their tool calls
     Drop {
         /// The entries (ids or their beginnings)
         #[arg(required = true, value_name = "ENTRY")]
         entries: Vec<TypedEntry>,
     },
-    /// Give an entry another text; a message keeps its tool calls
+    /// Replace the text of an entry; a message keeps its tool calls
     Replace {
         /// The entry (an id or its beginning)
         entry: TypedEntry,
@@ -44,7 +44,7 @@ enum Edit {
         #[arg(long, allow_hyphen_values = true)]
         text: String,
     },
-    /// Give entries their own content back
+    /// Undo edits, so that entries contribute their own content again
     Restore {
         /// The entries (ids or their beginnings)
         #[arg(required = true, value_name = "ENTRY")]

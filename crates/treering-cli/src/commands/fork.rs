@@ -12,12 +12,11 @@ use std::path::{Path, PathBuf};
 use treering::session::Creation;
 use treering::{Catalog, Dialect, ForkOptions, Session};
 
-/// Make the path to an entry a session of its own
+/// Copy the path to an entry into a new session
 ///
-/// The fork is read again, and must give the same context, before its file gets its name. Forks of
-/// Claude Code's and Codex's sessions are sessions of treering's own format: they do not go among those
-/// agents' files, but into treering's own directory, as forks of sessions of a store do. Prints the path
-/// of the new file.
+/// The fork is read again and must give the same context before its file gets its name. Forks of Claude
+/// Code's and Codex's sessions are written in treering's own format to treering's own directory, not
+/// among those agents' files; so are forks of sessions of a store. Prints the path of the new file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
@@ -29,13 +28,13 @@ pub(crate) struct Args {
     /// directory if the new session is another agent's
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// The agent whose session the fork becomes: pi, uuid, omp, chimera, operator or tau
+    /// The dialect of the fork: pi, uuid, omp, chimera, operator or tau
     #[arg(long, value_name = "AGENT")]
     to: Option<Dialect>,
     /// The project the new session belongs to; that of FILE if not given
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// Put the fork of a session of a store into that store, instead of into a file; prints its id
+    /// Create the fork in the store that the session is in, instead of in a file; prints its id
     #[arg(long, conflicts_with = "dir")]
     in_store: bool,
     #[command(flatten)]

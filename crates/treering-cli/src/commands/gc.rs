@@ -27,15 +27,15 @@ const LEFT_ALONE: i64 = 3_600_000;
 
 /// Find empty and duplicate sessions and unfinished files, and move them to the trash
 ///
-/// Sessions without a message, exact copies of other sessions (the one in its usual place stays, else the
-/// oldest), and unfinished files of treering. Never anything else, and nothing that was written to within
-/// the last hour. Without `--yes` they are only listed.
+/// Finds sessions without a message, exact copies of other sessions (the one in its usual place is kept,
+/// else the oldest), and unfinished files of treering. Files that were written to within the last hour
+/// are left alone. Without `--yes` the files are only listed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Move them to the trash
     #[arg(short, long)]
     yes: bool,
-    /// Only list them, which is also what happens without `--yes`
+    /// Only list them (the default)
     #[arg(short = 'n', long, conflicts_with = "yes")]
     dry_run: bool,
     /// Look in this directory instead of where agents keep their sessions; may be repeated

@@ -12,18 +12,19 @@ use treering_agent::{AgentSession, Moved, NavigateOptions, Navigation};
 
 /// Move the leaf: the next entry continues from there
 ///
-/// Nothing is lost: what was left stays in the tree. Prints the new leaf. With `--summarize`, what is left
-/// comes along as a summary; with `--edit`, a message of yours is taken back to be written anew.
+/// Nothing is lost: the branch that is left stays in the tree. Prints the new leaf. With `--summarize`,
+/// a summary of the branch that is left is appended; with `--edit`, the leaf moves before a user message
+/// and its text is printed, so that it can be edited and sent again.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
     pub(crate) file: SessionArg,
     /// The entry to go to (an id or its beginning; `none`: before the first entry)
     id: TypedPosition,
-    /// Leave a summary of the branch that is left
+    /// Append a summary of the branch that is left
     #[arg(long)]
     summarize: bool,
-    /// Go before a user message, and print its text
+    /// Go to the position before a user message, and print its text
     #[arg(long)]
     edit: bool,
     /// Label the summary, or the entry if there is none

@@ -11,7 +11,7 @@ use treering_index::distance;
 /// exit-codes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A topic or a command; without one, what there is
+    /// A topic or a command; all of them are listed if not given
     topic: Option<String>,
 }
 

@@ -10,14 +10,14 @@ use std::io::Write;
 
 /// Label an entry, show its label, or clear it
 ///
-/// Prints the id of the entry that records the change; without a text, the label that the entry has.
+/// Prints the id of the entry that records the change, or the current label if no text is given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
     pub(crate) file: SessionArg,
     /// The entry (an id or its beginning)
     id: TypedEntry,
-    /// The label; without it the label is shown
+    /// The new label; the current one is shown if not given
     #[arg(allow_hyphen_values = true, value_parser = NonEmptyStringValueParser::new())]
     text: Option<String>,
     /// Clear the label

@@ -9,9 +9,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use treering::internal::fs::NewFile;
 
-/// Write the manual pages
+/// Print or write the manual pages
 ///
-/// Without a directory, the page of treering itself: `treering man | man -l -`.
+/// Without a directory, prints the page of treering itself: `treering man | man -l -`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The directory for the pages of all commands: treering.1, treering-log.1 …

@@ -12,12 +12,12 @@ use treering_usage::Zone;
 
 /// Serve sessions to an agent over the Model Context Protocol
 ///
-/// The agent that starts it lists and searches the sessions of this machine and reads them in pieces that fit
-/// its window. In Claude Code: `claude mcp add treering -- treering mcp`. It speaks on standard input and output
-/// until they are closed.
+/// The agent that starts the command can list and search the sessions of this machine, and read them in
+/// parts that fit its context window. In Claude Code: `claude mcp add treering -- treering mcp`. The
+/// protocol runs on standard input and output until they are closed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Also offer tools that label, branch and fork sessions and leave notes in them
+    /// Also offer tools that label, branch and fork sessions and append notes to them
     #[arg(long)]
     write: bool,
     /// Serve the sessions in this directory instead of where agents keep them; may be repeated

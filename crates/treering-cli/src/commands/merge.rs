@@ -12,10 +12,10 @@ use treering::entry::MessageView;
 use treering::merge::{Merge, MergePlan};
 use treering_agent::{AgentSession, MergeOptions, MergeOutcome, MergedBranch};
 
-/// Bring another branch's work into this one
+/// Merge another branch into the active one
 ///
-/// As a summary, or with `--full` as copies of its messages. Both branches stay; a second merge of the same
-/// branch brings only what is new. Prints the new leaf.
+/// Appends a summary of the other branch or, with `--full`, copies of its messages. Both branches stay,
+/// and merging the same branch again adds only what is new. Prints the new leaf.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store

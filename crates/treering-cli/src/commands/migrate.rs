@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 use treering::Session;
 use treering::migrate::Upgrade;
 
-/// Bring session files of old versions to the current one
+/// Upgrade session files of older format versions
 ///
-/// The new file is written beside the old one and takes its place when it is complete; the old one is
-/// kept. Files that are current are left alone, and so are files that are write-protected or were written
-/// to within the last 10 seconds: an agent may still have them open.
+/// The new file is written next to the old one and replaces it when it is complete; the old one is kept
+/// as a backup. Current files are left alone, and so are files that are write-protected or were written
+/// to within the last 10 seconds, because an agent may still have them open.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session files
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Say what would change, and change nothing
+    /// Show what would change; write nothing
     #[arg(long)]
     dry_run: bool,
     /// Replace a file although it was written to within the last 10 seconds

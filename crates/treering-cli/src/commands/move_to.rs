@@ -11,21 +11,21 @@ use std::path::{Path, PathBuf};
 use treering::{Catalog, Dialect, Session};
 use treering_index::housekeeping::{Recent, hold};
 
-/// Give a session to another project
+/// Move a session to another project
 ///
-/// The session's header names the new directory from then on, and the file goes where pi keeps the
-/// sessions of that project. The old file goes to the trash; one that is not where pi keeps its sessions
-/// stays there, and its old version beside it as NAME.jsonl.bak. For sessions of pi and oh-my-pi.
+/// Writes the new directory to the session's header, and moves the file to where pi keeps the sessions
+/// of that project. The old file goes to the trash. A file that is not where pi keeps its sessions stays
+/// where it is, with its old version as NAME.jsonl.bak. For sessions of pi and oh-my-pi.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session file
     pub(crate) file: PathBuf,
     /// The directory of the project
     directory: PathBuf,
-    /// Also if there is no such directory
+    /// Move the session even if the directory does not exist
     #[arg(long)]
     missing: bool,
-    /// Also if it was written to within the last 10 seconds
+    /// Move the session even if it was written to within the last 10 seconds
     #[arg(long)]
     force: bool,
     /// One JSON object: path, output, cwd, kept (where the old file is now)

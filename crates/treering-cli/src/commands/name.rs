@@ -8,7 +8,7 @@ use std::io::Write;
 
 /// Show the session's name, or set it
 ///
-/// An empty text clears it. Setting prints the id of the entry that records the name.
+/// An empty name clears it. Setting a name prints the id of the entry that records it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store

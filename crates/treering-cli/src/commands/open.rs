@@ -18,7 +18,7 @@ use treering::store::Store;
 /// `treering` alone does the same without a session; `treering -c` goes on with the last one.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
-    /// The session; all of them to choose from if not given
+    /// The session; the session picker opens if not given
     pub(crate) session: Option<SessionArg>,
 }
 

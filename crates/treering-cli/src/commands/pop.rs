@@ -8,10 +8,10 @@ use crate::session_arg::SessionArg;
 use crate::typed::TypedEntry;
 use treering_agent::NavigateOptions;
 
-/// Go back to your previous message, or to an entry, and take a summary along
+/// Go back to your previous message or to an entry, with a summary of what is left
 ///
-/// The message is taken back: its text is printed, to be written anew. Nothing is lost: what was left stays in
-/// the tree.
+/// The leaf moves before the message, and its text is printed so that it can be edited and sent again.
+/// Nothing is lost: the branch that is left stays in the tree.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use treering::Tree;
 use treering_redact::{Place, Report};
 
-/// Write a copy of a session without the secrets in it
+/// Write a copy of a session with its secrets replaced
 ///
-/// Keys and tokens of known shapes, private keys, headers, passwords in URLs, and values with telling
-/// names become [REDACTED:kind:number], the same secret always the same. The tree stays as it is. The
-/// report says what was replaced and where, and never what it was. Look at the result before you share
-/// it: what has no known shape and no telling name is not found.
+/// Replaces keys and tokens in known formats, private keys, headers, passwords in URLs, and values whose
+/// names suggest a secret with [REDACTED:kind:number]; the same secret always gets the same number. The
+/// tree stays as it is. The report lists what was replaced and where, but never the secrets. Look at the
+/// result before you share it: a secret in an unknown format under an ordinary name is not found.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
@@ -25,16 +25,16 @@ pub(crate) struct Args {
     /// The new file; beside the session, with `redacted` in its name, if not given
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Write nothing: only report, and exit with 1 if something was found
+    /// Only report, and exit with 1 if something was found; write nothing
     #[arg(long, conflicts_with = "output")]
     check: bool,
-    /// E-mail addresses as well
+    /// Also replace e-mail addresses
     #[arg(long)]
     emails: bool,
-    /// Names in home directories as well
+    /// Also replace user names in paths of home directories
     #[arg(long)]
     home: bool,
-    /// Replace matches of this regular expression (or of its first group), too; may be repeated
+    /// Also replace matches of this regular expression (or of its first group); may be repeated
     #[arg(long, value_name = "NAME=REGEX")]
     pattern: Vec<String>,
     /// The report as one JSON object: output, occurrences, signatures, kinds, places

@@ -11,20 +11,20 @@ use treering::catalog::SessionInfo;
 use treering_index::housekeeping::{Trash, TrashedFile};
 use treering_index::{AddressError, resolve};
 
-/// Bring sessions back from the trash, or list those that are there
+/// Restore sessions from the trash, or list the trash
 ///
-/// Without an argument it lists the sessions in the trash, the last deleted first. A session is named by its
-/// id, its name, the beginning of either, its file, or `@all`, `@all/2` … by when it was deleted. It goes back to
-/// where it was; a file that is there now is not replaced.
+/// Without an argument, lists the sessions in the trash, the last deleted first. To name a session, give
+/// its id, its name, the beginning of either, its file, or `@all`, `@all/2` … in the order of that list.
+/// The session goes back to where it was; an existing file is not replaced.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The sessions
     #[arg(value_name = "SESSION")]
     sessions: Vec<String>,
-    /// The one that was deleted last
+    /// Restore the session that was deleted last
     #[arg(long, conflicts_with = "sessions")]
     last: bool,
-    /// Put it here instead: a file, or a directory
+    /// Restore to this file or directory instead
     #[arg(long, value_name = "PATH")]
     to: Option<PathBuf>,
     /// One JSON object per session and line: path, trash; in a list also agent, id, cwd, name,

@@ -12,23 +12,23 @@ use std::io::Write;
 use std::path::PathBuf;
 use treering::Dialect;
 
-/// Go on with a session in the agent that wrote it
+/// Resume a session in the agent that wrote it
 ///
 /// Starts the agent in the session's project, at that session: `claude --resume`, `codex resume`, `pi
-/// --session` and so on; `[resume]` in the configuration changes the commands. With `--in` the session is
-/// converted first, and the copy put where the other agent finds it. Sessions of treering's own directory go
-/// on in `treering chat`.
+/// --session` and so on; `[resume]` in the configuration changes the commands. With `--in`, a converted
+/// copy is written to where the other agent finds it. Sessions of treering's own directory are resumed in
+/// `treering chat`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name or its age; the latest of this project if not given
     pub(crate) file: Option<SessionArg>,
-    /// Go on in another agent, with a copy: pi, omp, chimera, operator, tau or claude-code
+    /// Resume a copy of the session in another agent: pi, omp, chimera, operator, tau or claude-code
     #[arg(long = "in", value_name = "AGENT")]
     agent: Option<Dialect>,
-    /// Go on from this entry (an id or its beginning), with a fork at it if it is not the leaf
+    /// Resume at this entry (an id or its beginning), in a fork if it is not the leaf
     #[arg(long, value_name = "ID")]
     at: Option<TypedEntry>,
-    /// Print the command instead of running it; a copy that it needs is made
+    /// Print the command instead of running it; a copy that it needs is still written
     #[arg(long)]
     print: bool,
 }

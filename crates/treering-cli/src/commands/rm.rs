@@ -16,8 +16,8 @@ use treering_index::housekeeping::{Recent, Trash, hold};
 
 /// Move sessions to the trash
 ///
-/// At a terminal it asks first. `treering restore` brings them back. A session that is being written to, or was a moment ago, stays where it
-/// is. A session of a store is deleted for good.
+/// Asks first, if it runs in a terminal. `treering restore` restores the sessions. A session that is
+/// being written to, or was a moment ago, is not moved. A session of a store is deleted permanently.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The sessions: files, ids, names, ages, or addresses in a store
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
-    /// Delete them for good instead, without asking, and those written to a moment ago as well
+    /// Delete the sessions permanently, without asking, even those written to a moment ago
     #[arg(long)]
     force: bool,
     /// One JSON object per session and line: path, trash (where it is now; null: nowhere)

@@ -19,7 +19,7 @@ use treering_search::{
     search_store,
 };
 
-/// Search sessions: all branches, also what was abandoned or compacted away
+/// Search all branches of all sessions, including abandoned and compacted entries
 ///
 /// An entry is found if it holds every word of the query, every "phrase" and every re:pattern; case
 /// does not matter. Quotes are part of the query: treering search '"off by one" parser'. Of words with
@@ -37,30 +37,30 @@ use treering_search::{
 ///   label:"try 2"    sessions with such a label
 ///   file:src/x.rs    sessions that read or modified a file
 ///
-/// A hit is ● on the active path, ○ abandoned, ◌ compacted away or edited out, ◇ of a subagent. The
-/// exit code is 1 if nothing was found.
+/// The symbols mark hits that are ● on the active path, ○ abandoned, ◌ compacted away or edited out, ◇
+/// of a subagent. The exit code is 1 if nothing was found.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
     /// The words, phrases and filters to search for
     #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
-    /// A directory with sessions in it, or a session's file; everything `treering ls --all` finds if not given
+    /// A directory of sessions, or a session file; all sessions of `treering ls --all` if not given
     #[arg(long, short, value_name = "PATH")]
     dir: Vec<PathBuf>,
-    /// End after so many hits, and do not count others
+    /// Stop after this many hits
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// At most so many hits of each session [default: 5, with --json all]
+    /// The maximum number of hits of each session [default: 5; all with --json]
     #[arg(long, value_name = "N")]
     per_session: Option<usize>,
     /// The order of the sessions
     #[arg(long, value_enum, default_value = "new")]
     sort: Order,
-    /// `A` and `a` are not the same
+    /// Match case
     #[arg(long, short)]
     case_sensitive: bool,
-    /// Only the names of files
+    /// Print only the paths of the files
     #[arg(short = 'l', long, conflicts_with = "json")]
     files: bool,
     /// One JSON object per session and line: path, agent, id, cwd, name, firstMessage, modified,
@@ -71,9 +71,9 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Order {
-    /// Those written to last
+    /// The most recently written first
     New,
-    /// Those that are most about it
+    /// The best matches first
     Relevance,
 }
 

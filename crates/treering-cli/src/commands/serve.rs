@@ -23,23 +23,23 @@ use treering_server::{
     Grant, MemoryTokens, Scope, Server, SingleSpace, Spaces, TokenHash, Tokens, new_token,
 };
 
-/// Serve sessions over HTTP: those of this machine, or those of a store
+/// Serve the sessions of this machine or of a store over HTTP
 ///
 /// Without --store it serves the sessions of all agents on this machine and follows their files as the
-/// agents write them. Prints `listening on http://…` when it is ready, and a link that logs a browser in;
-/// Ctrl-C and SIGTERM end it after the requests under way. The page is at /, the API is described at
-/// /openapi.json; see docs/server.md. If a model is configured for `treering chat`, people whose token may
-/// write can talk to it on the page.
+/// agents write them. Prints `listening on http://…` when it is ready, and a link that logs a browser
+/// in; Ctrl-C and SIGTERM stop it after the current requests. The page is at /, the API is described at
+/// /openapi.json; see docs/server.md. If a model is configured for `treering chat`, users whose token
+/// has the scope `write` can chat with it on the page.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The address and port to listen on; port 0 is any free one
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7437")]
     listen: String,
-    /// The file that holds the admin token; it is made if there is none
+    /// The file that holds the admin token; it is created if it does not exist
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// A name that the server goes by, besides those of this machine; may be repeated. Requests under
-    /// other names are refused
+    /// A host name of the server, besides those of this machine; may be repeated. Requests to other host
+    /// names are refused
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
     /// The certificate chain for TLS, in PEM format
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     /// The private key for TLS, in PEM format
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Offer no model on the page, although one is configured for `treering chat`
+    /// Offer no model on the page, even if one is configured for `treering chat`
     #[arg(long)]
     no_model: bool,
     /// Write a line of JSON for every request to standard error

@@ -19,9 +19,10 @@ use treering_export::{Existing, Export, write_file};
 
 /// Send a redacted copy of a session to a gist, or to any command
 ///
-/// Writes the session as Markdown (or `--html`), without keys, tokens, passwords, e-mail addresses and names in home
-/// directories, says what it would send, and asks. The command is `gh gist create`, which makes a secret gist, unless
-/// [share] in the configuration names another. Redaction finds what it knows: look at the document first (`--print`).
+/// Writes the session as Markdown (or `--html`), without keys, tokens, passwords, e-mail addresses and
+/// user names in paths of home directories, shows what it would send, and asks. The command is `gh gist
+/// create`, which makes a secret gist, unless [share] in the configuration names another. Redaction may
+/// miss secrets: look at the document first (`--print`).
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
@@ -29,7 +30,7 @@ pub(crate) struct Args {
     /// One HTML page with every branch, instead of Markdown of the active one
     #[arg(long)]
     html: bool,
-    /// Also replace what this regular expression finds (or its first group); may be repeated
+    /// Also replace matches of this regular expression (or of its first group); may be repeated
     #[arg(long, value_name = "NAME=REGEX")]
     redact_pattern: Vec<String>,
     /// Print the document, and send nothing

@@ -11,7 +11,7 @@ use std::io::Write;
 use treering::entry::{Body, MessageView};
 use treering::{Entry, Kind, Session};
 
-/// Show one entry, all of it
+/// Show one entry in full
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store

@@ -18,11 +18,11 @@ use treering::compaction::ContextTokens;
 use treering::usage::{Added, Ledger, Purpose, Stats, Usage};
 use treering::{EntryId, Session};
 
-/// Show what sessions hold and what they used: messages, tokens, cost, models, tools
+/// Show the contents and usage of sessions: messages, tokens, cost, models, tools
 ///
-/// Every request to a model is counted once, also if several records, branches or files tell of it.
-/// `~` stands for a cost that was computed with a list of prices because the file does not state it, `?` for
-/// one that is unknown: see `treering usage --help`.
+/// Every request to a model is counted once, even if several records, branches or files contain it. `~`
+/// marks a cost that was computed from a price list because the file does not state it, `?` marks an
+/// unknown one: see `treering usage --help`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session files
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Only the path from the root to an entry (an id or its beginning)
     #[arg(long, value_name = "ID")]
     branch: Option<TypedEntry>,
-    /// All branches; this is what happens anyway
+    /// All branches (the default)
     #[arg(long, conflicts_with = "branch")]
     all: bool,
     /// One JSON object: sessions, entries, branches, messages, tools, first, last, contextTokens,

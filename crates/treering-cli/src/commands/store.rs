@@ -16,13 +16,13 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Create the tables in a database, or bring them to the version of this release
+    /// Create the tables in a database, or upgrade them to the version of this release
     #[command(alias = "migrate")]
     Init {
         /// The database: postgres://USER@HOST/DATABASE
         url: String,
     },
-    /// Look at the schema, the roles and the settings of a database
+    /// Check the schema, the roles and the settings of a database
     Check {
         /// The database: postgres://USER@HOST/DATABASE
         url: String,

@@ -21,9 +21,9 @@ use treering_index::{LocalStore, SessionIndex};
 
 /// Push sessions of this machine to a store
 ///
-/// Only what the store lacks is sent, byte for byte; a push that was interrupted goes on. A session that
-/// has grown on both sides becomes branches of one session, or is reported as a conflict if its agent's
-/// files cannot be merged. Nothing is overwritten.
+/// Only what the store lacks is sent, byte for byte; an interrupted push is continued. A session that
+/// grew on both sides becomes branches of one session, or is reported as a conflict if its agent's files
+/// cannot be merged. Nothing is overwritten.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Push {
     /// The sessions: files, ids, names or ages
@@ -40,8 +40,8 @@ pub(crate) struct Push {
 
 /// Pull sessions from a store to this machine
 ///
-/// A session that is not on this machine becomes a file in treering's own directory. A session that is on
-/// both sides gets the entries that are missing here, by the rules of `push`. Nothing is overwritten.
+/// A session that is not on this machine becomes a file in treering's own directory. A session that is
+/// on both sides gets the entries that are missing here, by the rules of `push`. Nothing is overwritten.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Pull {
     /// The sessions: ids, names or ages in the store, or addresses such as https://HOST/s/ID
@@ -56,14 +56,14 @@ pub(crate) struct Pull {
 
 /// Push and pull all sessions of this machine and of a store
 ///
-/// Afterwards both have all sessions. A session that was removed on one side since the last time is not
+/// Afterwards both have all sessions. A session that was removed on one side since the last sync is not
 /// created there again, and stays on the other side.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Sync {
-    /// Go on with what changes on either side; Ctrl-C ends
+    /// Keep running and sync changes of either side; Ctrl-C ends
     #[arg(long)]
     watch: bool,
-    /// Ask the store for changes this often, in seconds
+    /// The interval at which the store is asked for changes, in seconds
     #[arg(long, value_name = "SECS", default_value_t = 2.0, requires = "watch")]
     interval: f64,
     #[command(flatten)]
@@ -78,8 +78,8 @@ struct Common {
     /// configuration)
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// One JSON object: sessions, created, appended, merged, retitled, unchanged, sent and received (bytes),
-    /// removed, older, conflicts, failed, left
+    /// One JSON object: sessions, created, appended, merged, retitled, unchanged, sent and received
+    /// (bytes), removed, older, conflicts, failed, left
     #[arg(long)]
     json: bool,
 }

@@ -17,10 +17,10 @@ use treering::{Entry, EntryId, Error, Session};
 use treering_display::preview_line::Calls;
 use treering_index::{FileChange, Stamp};
 
-/// Follow a session: its last entries, then new ones as they come
+/// Print the last entries of a session, then new ones as they are written
 ///
-/// The entries of all branches, in the order they are written, by whichever process. One that does not
-/// go on from the one before it says what it goes on from. Ends with Ctrl-C.
+/// Shows the entries of all branches, in the order in which any process writes them. If the parent of an
+/// entry is not the entry before it, the parent is shown. Ctrl-C ends the command.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store

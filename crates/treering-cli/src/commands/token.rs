@@ -10,9 +10,9 @@ use treering_postgres::{PostgresStore, Scope, Token};
 use treering_search::Since;
 use treering_server::{TokenHash, new_token};
 
-/// Create, list and revoke the tokens of a database's servers
+/// Create, list and revoke access tokens of a database
 ///
-/// The database is named by --store. A server without a database accepts the token of its --token-file.
+/// --store names the database. A server without a database accepts the token in its --token-file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -26,13 +26,13 @@ enum Action {
         /// The scope: read, write or admin
         #[arg(long, value_parser = scope)]
         scope: Scope,
-        /// The space whose sessions it is for
+        /// The space whose sessions it gives access to
         #[arg(long, default_value = "default")]
         space: String,
-        /// Its name, for lists and logs; made up if not given
+        /// Its name, for lists and logs; generated if not given
         #[arg(long)]
         name: Option<String>,
-        /// Refused after so long: 12h, 30d, 4w, 3mo
+        /// Expires after this time: 12h, 30d, 4w, 3mo
         #[arg(long, value_name = "TIME", value_parser = Since::parse)]
         expires: Option<Since>,
     },
@@ -42,9 +42,9 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// Revoke the token of this name; servers refuse it within seconds
+    /// Revoke a token; servers refuse it within seconds
     Revoke {
-        /// The name
+        /// The name of the token
         name: String,
     },
 }

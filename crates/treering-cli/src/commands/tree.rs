@@ -16,23 +16,24 @@ use treering_display::tree::{Outline, OutlineNode, TreeRows};
 
 /// Show all branches
 ///
-/// • marks the path to the leaf, ⇠ the end of a branch that was merged. Labels and moves of the leaf are shown by their effect, not as entries.
+/// • marks the path to the leaf, ⇠ the end of a branch that was merged. Labels and moves of the leaf are
+/// shown by their effect, not as entries.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
     pub(crate) file: SessionArg,
     /// One JSON object per entry and line, parents before children: id, parentId, depth, type, role,
     /// label, active (on the path to the leaf), leaf, mergedFrom (the end of the branch that was
-    /// merged here), sidechain, record (as it stands in the file)
+    /// merged here), sidechain, record (as it is in the file)
     #[arg(long)]
     json: bool,
-    /// Show labels, moves of the leaf and an agent's notes as entries, too
+    /// Also show labels, moves of the leaf and an agent's notes as entries
     #[arg(long, conflicts_with = "json")]
     all: bool,
-    /// Show what subagents did on their own
+    /// Also show the branches of subagents (sidechains)
     #[arg(long, conflicts_with = "json")]
     sidechains: bool,
-    /// Build and walk the tree, print nothing (for measuring)
+    /// Build and walk the tree, but print nothing (for benchmarks)
     #[arg(long, hide = true, conflicts_with = "json")]
     quiet: bool,
 }

@@ -20,13 +20,12 @@ use treering::internal::fs::Access;
 use treering::store::{ListQuery, Store};
 use treering_index::{Event, FileChange, Project, SessionIndex, Watch};
 
-/// Watch sessions: new ones, and those that grow
+/// Report sessions as they are created and written to
 ///
-/// One line for each thing that happens to a session of this project, wherever agents keep them. Ends
-/// with Ctrl-C.
+/// Prints one line for each change of a session of this project, of any agent. Ctrl-C ends the command.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Of all projects
+    /// Sessions of all projects
     #[arg(long)]
     all: bool,
     /// Look in this directory instead of where agents keep their sessions, at all projects; may be

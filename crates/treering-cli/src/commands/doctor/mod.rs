@@ -17,26 +17,26 @@ use treering::catalog::Progress;
 use treering::doctor::{Repair, RepairOptions, RepairTo, plan_repair};
 use treering_index::SessionIndex;
 
-/// Find out what is wrong with session files, and repair them
+/// Check session files for problems, and repair them
 ///
-/// Reads every byte. Changes nothing, unless `--repair` is given: then a repaired copy is written
-/// beside the file. In it, every line is a whole record and every entry has its parent; nothing that
-/// can be read is lost, and what cannot goes to a file of its own. The exit code is 1 if there is an
-/// error or a warning (with `--repair`: if one is left) or no session at all, and 0 if there are notes
-/// at most.
+/// Reads every byte and changes nothing, unless `--repair` is given: then a repaired copy is written
+/// next to the file. In the copy, every line is a complete record and every entry has its parent;
+/// nothing readable is lost, and unreadable bytes are saved to a separate file. The exit code is 1 if
+/// there is an error or a warning (with `--repair`: if one remains) or if no session was found, and 0
+/// otherwise.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Session files, and directories with sessions anywhere below them
+    /// Session files, and directories to search for sessions
     #[arg(required = true, value_name = "FILE|DIR")]
     pub(crate) paths: Vec<PathBuf>,
     /// One JSON object per file and line: path, dialect, entries, size, errors, warnings, notes,
     /// findings; with `--repair` what was changed, before and after, and what remains
     #[arg(long)]
     json: bool,
-    /// List every finding, also those that are alike
+    /// List every finding, without grouping similar ones
     #[arg(long, short)]
     verbose: bool,
-    /// Write a repaired copy beside each file that needs one: NAME.repaired.jsonl
+    /// Write a repaired copy next to each file that needs one: NAME.repaired.jsonl
     #[arg(long)]
     repair: bool,
     /// Show what the repair would change; write nothing
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     /// Replace a file although it was written to within the last 10 seconds
     #[arg(long, requires = "in_place")]
     force: bool,
-    /// The file for the repaired copy, instead of one beside the original
+    /// The file for the repaired copy, instead of NAME.repaired.jsonl
     #[arg(long, short, value_name = "PATH", requires = "repair")]
     output: Option<PathBuf>,
 }

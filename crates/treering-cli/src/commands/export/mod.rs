@@ -18,7 +18,7 @@ use treering::{Dialect, Session};
 use treering_export::{Existing, Export, document_name, write_file};
 use treering_search::Since;
 
-/// Write a session as a document to read, share or go on from
+/// Export a session as HTML, Markdown, JSON or JSONL
 ///
 /// html is one file with the tree, every branch and search; it needs no network, and nothing in it runs
 /// but its own script. md is for pasting into an issue. json is one document for programs. jsonl is a
@@ -26,14 +26,15 @@ use treering_search::Since;
 ///
 /// html and json hold everything, md and jsonl the branch of the leaf, unless told otherwise.
 ///
-/// With --site all sessions of this machine or of the store, or those of an agent, a project or a time, become a static site: an index by
-/// project and day, a search that needs no server, and a page for each session. Again, it writes only what changed.
+/// With --site all sessions of this machine or of the store, or those of an agent, a project or a time,
+/// become a static site: an index by project and day, a search that needs no server, and a page for each
+/// session. A later run writes only what changed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
     #[arg(required_unless_present = "site")]
     pub(crate) file: Option<SessionArg>,
-    /// Write a site of many sessions to this directory, or bring it up to date
+    /// Write a site of many sessions to this directory, or update it
     #[arg(
         long,
         value_name = "DIR",
@@ -55,23 +56,23 @@ pub(crate) struct Args {
     /// Only the path to this entry (an id or its beginning)
     #[arg(long, value_name = "ID", group = "part")]
     branch: Option<TypedEntry>,
-    /// Only this entry and what is below it
+    /// Only this entry and its descendants
     #[arg(long, value_name = "ID", group = "part")]
     subtree: Option<TypedEntry>,
     /// Every branch
     #[arg(long, group = "part")]
     all: bool,
-    /// The file to write; `-` is stdout. If not given: stdout where that is a pipe or a file (but not for html),
-    /// else a file in this directory, named after the session
+    /// The file to write; `-` is stdout. If not given: stdout where that is a pipe or a file (but not
+    /// for html), else a file in this directory, named after the session
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace the output if it is there
+    /// Replace the output file if it exists
     #[arg(long)]
     force: bool,
-    /// md: with what the model thought
+    /// Markdown: include the thinking of the model
     #[arg(long)]
     thinking: bool,
-    /// md: long tool results in full, and the system prompt
+    /// Markdown: include long tool results in full, and the system prompt
     #[arg(long)]
     full: bool,
     #[command(flatten)]

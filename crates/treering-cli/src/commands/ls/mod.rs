@@ -22,49 +22,49 @@ use treering::store::{ListQuery, Store};
 use treering_index::{Contents, Places, SessionIndex, Skipped};
 use treering_search::Since;
 
-/// List sessions: those of this project, wherever agents keep them
+/// List the sessions of this project, from all agents
 ///
-/// The project is the repository around the current directory, or that directory itself. In place of a
-/// file, every command takes what this list shows: an id or its beginning, a name or its beginning,
-/// `@latest`, `@2` for the second newest, `@all` and `@all/2` for the same among all projects.
+/// The project is the repository around the current directory, or that directory itself. Every command
+/// accepts, instead of a file, an id or its beginning, a name or its beginning, `@latest`, `@2` for the
+/// second newest session, and `@all` and `@all/2` for the same among all projects.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// List the sessions in this directory and everything below it instead, of all projects
+    /// List the sessions in this directory and below it instead, of all projects
     directory: Option<PathBuf>,
-    /// Of all projects
+    /// Sessions of all projects
     #[arg(long)]
     all: bool,
-    /// Written by this agent: pi, omp, claude-code, codex … (`treering help agents` lists them)
+    /// Sessions of this agent: pi, omp, claude-code, codex … (`treering help agents` lists them)
     #[arg(long, value_name = "NAME", value_parser = treering_search::agent)]
     agent: Option<Dialect>,
-    /// Of this project: a directory, or its last name
+    /// Sessions of this project: a directory, or its last name
     #[arg(long, value_name = "DIR", conflicts_with = "all")]
     project: Option<PathBuf>,
-    /// Used since then: 12h, 3d, 2w, 3mo ago, or a date such as 2026-01-31 (UTC)
+    /// Sessions used since then: 12h, 3d, 2w, 3mo ago, or a date such as 2026-01-31 (UTC)
     #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
     since: Option<Since>,
-    /// With a name
+    /// Sessions with a name
     #[arg(long)]
     named: bool,
-    /// With more than one branch
+    /// Sessions with more than one branch
     #[arg(long)]
     branches: bool,
-    /// With something odd about them, as far as listing notices
+    /// Sessions with findings, as far as listing notices them
     #[arg(long)]
     findings: bool,
-    /// In this order
+    /// The order
     #[arg(long, value_enum, default_value_t = Sort::Modified)]
     sort: Sort,
-    /// At most so many
+    /// The maximum number of sessions
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     /// Look in this directory instead of where agents keep their sessions; may be repeated
     #[arg(long, value_name = "DIR", conflicts_with = "directory")]
     dir: Vec<PathBuf>,
-    /// When they were used: how long ago, or date and time (UTC)
+    /// Show times as ages, or as date and time (UTC)
     #[arg(long, value_enum, value_name = "STYLE")]
     time: Option<TimeStyle>,
-    /// Read everything, remember nothing
+    /// Read every file, without using or writing the cache
     #[arg(long)]
     no_cache: bool,
     /// One JSON object per session and line: path, agent, id, cwd, name, created, modified,

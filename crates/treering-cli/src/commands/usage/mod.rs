@@ -25,27 +25,27 @@ use treering_index::{SessionIndex, Skipped};
 use treering_search::Since;
 use treering_usage::{GroupBy, Prices, UsageEvents, UsageSession, Zone};
 
-/// Show what agents used: tokens, cost and sessions, by day, project, model …
+/// Report tokens and cost by day, project, model …
 ///
-/// Counts the sessions of all agents and projects on this machine, or those of a store. Every request to a
-/// model counts once, also if forks, copies or several records tell of it; it belongs to the oldest session
-/// that has it.
+/// Counts the sessions of all agents and projects on this machine, or those of a store. Every request to
+/// a model counts once, also if forks, copies or several records tell of it; it belongs to the oldest
+/// session that has it.
 ///
-/// `~` stands for a cost that was computed with a list of prices because the file does not state it, `?` for
-/// one that is unknown. Models without a known price are named; [prices."MODEL"] in the configuration sets one
-/// (`treering help config`).
+/// `~` stands for a cost that was computed with a list of prices because the file does not state it, `?`
+/// for one that is unknown. Models without a known price are named; [prices."MODEL"] in the
+/// configuration sets one (`treering help config`).
 ///
-/// A block is five hours long and begins with the full hour of its first request: the windows by which
-/// subscriptions are limited.
+/// A block is five hours long and begins at the full hour of its first request. Subscriptions are
+/// limited by such blocks.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The rows of the report
     #[arg(value_enum, value_name = "BY", default_value_t = By::Daily)]
     by: By,
-    /// From then on: a day (2026-01-31, today, yesterday), a time, or an age such as 12h, 7d, 2w
+    /// Requests since then: a day (2026-01-31, today, yesterday), a time, or an age such as 12h, 7d, 2w
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Until then; a day is included as a whole
+    /// Requests until then; a day is included as a whole
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
     /// Sessions of this agent: pi, omp, claude, codex …
@@ -60,22 +60,23 @@ pub(crate) struct Args {
     /// Look in this directory instead of where agents keep their sessions; may be repeated
     #[arg(long, value_name = "DIR")]
     dir: Vec<PathBuf>,
-    /// The zone in which days begin: local, UTC, +02:00, Europe/Berlin …
+    /// The time zone of days: local, UTC, +02:00, Europe/Berlin …
     #[arg(long, value_name = "ZONE", default_value = "local")]
     timezone: String,
-    /// The models of each row below it
+    /// List the models of each row below it
     #[arg(long)]
     models: bool,
-    /// Read everything, remember nothing
+    /// Read every file, without using or writing the cache
     #[arg(long)]
     no_cache: bool,
-    /// One line for a prompt: today, and the block in force
+    /// One line for a prompt: today, and the current block
     #[arg(long, conflicts_with_all = ["csv", "json", "models"])]
     statusline: bool,
-    /// Comma-separated values, with a line of headings
+    /// Comma-separated values, with a header line
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// One JSON object: by, rows (name, sessions, first, last, usage, models), total, unknownPrices, prices
+    /// One JSON object: by, rows (name, sessions, first, last, usage, models), total, unknownPrices,
+    /// prices
     #[arg(long)]
     json: bool,
 }
@@ -89,7 +90,7 @@ enum By {
     Agent,
     Model,
     Session,
-    /// Windows of five hours
+    /// Blocks of five hours
     Blocks,
 }
 
