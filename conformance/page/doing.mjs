@@ -25,7 +25,7 @@ export async function the_context_is_edited_with_a_preview_and_undone({ open, ap
   await page.click('[data-verb=edit]');
   await page.waitForSelector('#ask[open] .effect');
   assert.match(await page.textContent('#ask .effect'), /About [\d,]+ tokens instead of [\d,]+, [\d,]+ less/);
-  assert.match(await page.textContent('#ask .edits'), /no edit of it is in force/);
+  assert.match(await page.textContent('#ask .edits'), /no edit applies to it/);
   await page.click('#ask >> text=Cancel');
   assert.equal(await context(api, id), before);
   await page.click('[data-verb=edit]');

@@ -95,7 +95,7 @@ export async function tree_compares_and_shows_a_compaction() {
     terminal.keys('Space', 'Home', ...Array(8).fill('Down'));
     await terminal.see(/›.*too simple/);
     terminal.keys('M-d');
-    await terminal.see('the branches part after');
+    await terminal.see('the branches diverge after');
     terminal.keys('Escape');
     await terminal.see('← leaf');
     terminal.keys('M-k');

@@ -10,7 +10,7 @@ use treering::EntryId;
 #[non_exhaustive]
 pub enum AgentError {
     /// Another operation is running and must end first.
-    #[error("{wanted} has to wait: {running} is under way")]
+    #[error("{wanted} has to wait: {running} is in progress")]
     Busy {
         /// The operation that is running.
         running: Operation,

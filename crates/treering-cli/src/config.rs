@@ -253,7 +253,7 @@ impl Config {
         config
     }
 
-    /// Returns the settings in force, one on each line, without secrets.
+    /// Returns the current settings, one on each line, without secrets.
     pub(crate) fn describe(&self) -> Vec<String> {
         let list = |dirs: &[PathBuf]| {
             let dirs: Vec<String> = dirs.iter().map(|dir| format!("{dir:?}")).collect();
@@ -311,7 +311,7 @@ fn wrong(path: &Path, error: &ConfigError) -> Failure {
         }
         other => format!("{}: {other}", path.display()),
     };
-    Failure::with_hint(what, "correct the file, or name another one with TREERING_CONFIG")
+    Failure::with_hint(what, "correct the file, or name another file with TREERING_CONFIG")
 }
 
 fn path(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {

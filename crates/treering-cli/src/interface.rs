@@ -117,7 +117,7 @@ pub(crate) fn show(
         AppExit::Left { session, has_drafts } => {
             if let Some(file) = session.filter(|file| file.exists()) {
                 let again = format!("treering chat {}", shell_word(&file));
-                output::write_notice("to go on", &safe_line(&again));
+                output::write_notice("to continue", &safe_line(&again));
             }
             if has_drafts {
                 let where_to = "the next chat in this directory brings it back";

@@ -202,7 +202,7 @@ fn copy(
     let unknown = || {
         if !agent.is_conversion_target() {
             let what = format!("treering does not write sessions of {agent}");
-            return Failure::with_hint(what, "go on in another agent: `--in pi`");
+            return Failure::with_hint(what, "resume in another agent: `--in pi`");
         }
         let what = format!("treering does not know where {agent} finds its sessions");
         Failure::with_hint(what, format!("`treering convert --to {agent} -o FILE` writes one"))
@@ -216,7 +216,7 @@ fn copy(
         Destination::NamedById(dir) => dir,
         Destination::File(file) if file.exists() => {
             let what = format!("{}: {agent} has a session of this project already", file.display());
-            let hint = "move it away, or go on with the session in another agent";
+            let hint = "move it away, or resume the session in another agent";
             return Err(Failure::with_hint(safe_line(&what), hint));
         }
         Destination::File(file) => file,

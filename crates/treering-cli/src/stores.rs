@@ -177,7 +177,7 @@ pub(crate) fn address(text: &str) -> Option<Result<(StoreChoice, SessionId), Fai
         return Some(Err(invalid(what)));
     }
     let Some((host, id)) = rest.split_once("/s/") else {
-        return Some(Err(invalid("this is no address of a session")));
+        return Some(Err(invalid("this is not the address of a session")));
     };
     let id = id.trim_end_matches('/');
     let url = Some(format!("{scheme}://{host}"));

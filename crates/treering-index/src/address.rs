@@ -30,7 +30,7 @@ pub enum Scope {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AddressError {
     /// Several sessions match.
-    #[error("{text:?} fits {count} sessions")]
+    #[error("{text:?} matches {count} sessions")]
     Ambiguous {
         /// The address as it was typed.
         text: String,
@@ -40,7 +40,7 @@ pub enum AddressError {
         candidates: Vec<SessionInfo>,
     },
     /// No session matches.
-    #[error("no file and no session is called {text:?}")]
+    #[error("no file or session is named {text:?}")]
     Unknown {
         /// The address as it was typed.
         text: String,

@@ -134,7 +134,7 @@ impl Files {
         let mut rest = vec![(place.dir.clone(), place.depth)];
         while let Some((dir, depth)) = rest.pop() {
             if place.is_open_ended() && is_elsewhere(&dir, device) {
-                self.leave_out(dir, "it is on another file system; name it to look there");
+                self.leave_out(dir, "it is on another file system; name it to search it");
                 continue;
             }
             let below = match self.look_into(&dir, place) {
@@ -151,7 +151,7 @@ impl Files {
                 None if !place.is_open_ended() => {}
                 None => {
                     for dir in below {
-                        self.leave_out(dir, "it is too deep; name it to look there");
+                        self.leave_out(dir, "it is nested too deeply; name it to search it");
                     }
                 }
             }
@@ -347,7 +347,7 @@ mod tests {
         let files = Files::of([&place]);
         let (left_out, reason) = &files.unreadable[0];
         assert!(left_out.ends_with("d/".repeat(17)) && files.unreadable.len() == 1, "{files:?}");
-        assert_eq!(reason.to_string(), "it is too deep; name it to look there");
+        assert_eq!(reason.to_string(), "it is nested too deeply; name it to search it");
     }
 
     #[test]

@@ -124,14 +124,12 @@ impl Message {
             };
         };
         let Some(method) = method.as_str().map(str::to_owned) else {
-            return wrong(known, "the method must be a text");
+            return wrong(known, "the method must be a string");
         };
         let params = members.remove("params").unwrap_or(Value::Null);
         match id {
             None => Ok(Message::Notification { method, params }),
-            Some(id) if !is_id(&id) => {
-                wrong(Value::Null, "the id must be a text or a whole number")
-            }
+            Some(id) if !is_id(&id) => wrong(Value::Null, "the id must be a string or an integer"),
             Some(id) => match params {
                 Value::Object(params) => Ok(Message::Request(Request { id, method, params })),
                 Value::Null => Ok(Message::Request(Request { id, method, params: Map::new() })),
@@ -180,7 +178,7 @@ impl Request {
     fn check_version(&self) -> Result<bool, ProtocolError> {
         let Some(version) = self.meta(VERSION_KEY) else { return Ok(false) };
         let wrong = |message| ProtocolError::new(ErrorCode::InvalidParams, message);
-        let version = version.as_str().ok_or_else(|| wrong("the version must be a text"))?;
+        let version = version.as_str().ok_or_else(|| wrong("the version must be a string"))?;
         if self.meta(CAPABILITIES_KEY).is_none() {
             return Err(wrong("the capabilities of the client are missing in _meta"));
         }

@@ -129,7 +129,7 @@ impl Sessions for SessionIndex {
         let mut options = ForkOptions::new();
         if !session.dialect().is_writable() {
             // The fork has another format, so it belongs to treering's own sessions.
-            let own = self.places().own().ok_or("there is no place for new sessions")?;
+            let own = self.places().own().ok_or("there is no directory for new sessions")?;
             options = options.dir(Catalog::new(own).dir_for(session.cwd()));
         }
         session.fork(at, options).map_err(|error| error.to_string())

@@ -150,7 +150,7 @@ impl McpServer {
                     }
                     Ok(Message::Request(request)) => match running.enter(&request.id) {
                         None => {
-                            let message = "a request of this id is being answered";
+                            let message = "a request with this id is already being answered";
                             let error = ProtocolError::new(ErrorCode::InvalidRequest, message);
                             writer.write(&error.to_message(&request.id))
                         }

@@ -50,7 +50,7 @@ fn flag(description: &str) -> Value {
 static TOOLS: [Tool; 11] = [
     Tool {
         name: "list_sessions",
-        description: "List past sessions of coding agents, the newest first: id, agent, project, title, time, messages, cost. Give next_cursor back to go on.",
+        description: "List past sessions of coding agents, the newest first: id, agent, project, title, time, messages, cost. Pass next_cursor as cursor for the next page.",
         schema: || {
             object(
                 &[],
@@ -59,8 +59,8 @@ static TOOLS: [Tool; 11] = [
                     "agent": text("Sessions of this agent: claude-code, codex, pi, omp …"),
                     "project": text("Sessions whose directory has this text"),
                     "since": text("Sessions used since: 12h, 7d, 2w, 3mo, or a date such as 2026-01-31"),
-                    "limit": number("How many at most (default 20, at most 200)"),
-                    "cursor": text("next_cursor of the answer before"),
+                    "limit": number("The maximum number of sessions (default 20, at most 200)"),
+                    "cursor": text("next_cursor of the previous answer"),
                 }),
             )
         },
@@ -69,16 +69,16 @@ static TOOLS: [Tool; 11] = [
     },
     Tool {
         name: "search",
-        description: "Search everything that was said in past sessions, also on abandoned and compacted branches. An entry is found if it has all words; \"a phrase\", a OR b, -word, re:pattern; filters role:user, tool:bash, agent:codex, project:web, model:opus, since:7d, before:2w, label:x, file:src/x.rs. Then read around a hit with read_session or read_entry.",
+        description: "Search all messages of past sessions, including those on abandoned and compacted branches. An entry is found if it has all words; \"a phrase\", a OR b, -word, re:pattern; filters role:user, tool:bash, agent:codex, project:web, model:opus, since:7d, before:2w, label:x, file:src/x.rs. Then read around a hit with read_session or read_entry.",
         schema: || {
             object(
                 &["query"],
                 &json!({
                     "query": text("The words, phrases and filters"),
-                    "limit": number("How many hits at most (default 20, at most 200)"),
-                    "per_session": number("How many hits of each session at most (default 3)"),
-                    "by_relevance": flag("The sessions that are most about it first, instead of the newest; looks at all of them"),
-                    "cursor": number("next_cursor of the answer before"),
+                    "limit": number("The maximum number of hits (default 20, at most 200)"),
+                    "per_session": number("The maximum number of hits of each session (default 3)"),
+                    "by_relevance": flag("Sort sessions by relevance instead of time; this searches all of them"),
+                    "cursor": number("next_cursor of the previous answer"),
                 }),
             )
         },
@@ -93,11 +93,11 @@ static TOOLS: [Tool; 11] = [
                 &["session"],
                 &json!({
                     "session": text(SESSION),
-                    "leaf": text("Another branch: the id of an entry, to which the path leads"),
+                    "leaf": text("The last entry of the path (an id), to read another branch"),
                     "newest_first": flag("Begin with the last entry"),
-                    "thinking": flag("Include what the model thought"),
+                    "thinking": flag("Include the thinking of the model"),
                     "max_tokens": number(MAX_TOKENS),
-                    "cursor": text("next_cursor of the answer before"),
+                    "cursor": text("next_cursor of the previous answer"),
                 }),
             )
         },
@@ -114,7 +114,7 @@ static TOOLS: [Tool; 11] = [
                     "session": text(SESSION),
                     "entry": text("The id of the entry, or its beginning"),
                     "max_tokens": number(MAX_TOKENS),
-                    "offset": number("next_offset of the answer before"),
+                    "offset": number("next_offset of the previous answer"),
                 }),
             )
         },
@@ -131,7 +131,7 @@ static TOOLS: [Tool; 11] = [
                     "session": text(SESSION),
                     "leaf": text("The context at another entry"),
                     "max_tokens": number(MAX_TOKENS),
-                    "cursor": number("next_cursor of the answer before"),
+                    "cursor": number("next_cursor of the previous answer"),
                 }),
             )
         },
@@ -146,8 +146,8 @@ static TOOLS: [Tool; 11] = [
                 &["session"],
                 &json!({
                     "session": text(SESSION),
-                    "limit": number("How many entries at most (default 100, at most 1000)"),
-                    "cursor": number("next_cursor of the answer before"),
+                    "limit": number("The maximum number of entries (default 100, at most 1000)"),
+                    "cursor": number("next_cursor of the previous answer"),
                 }),
             )
         },
@@ -156,7 +156,7 @@ static TOOLS: [Tool; 11] = [
     },
     Tool {
         name: "usage",
-        description: "Tokens and cost of past sessions, each request counted once. cost_computed says that a cost comes from a list of prices; cost is null if it is unknown.",
+        description: "Tokens and cost of past sessions, each request counted once. cost_computed is true if a cost was computed from a price list; cost is null if it is unknown.",
         schema: || {
             object(
                 &[],
@@ -165,7 +165,7 @@ static TOOLS: [Tool; 11] = [
                     "since": text("Requests since: 12h, 7d, 2w, today, yesterday, or a date such as 2026-01-31"),
                     "agent": text("Sessions of this agent"),
                     "project": text("Sessions whose directory has this text"),
-                    "limit": number("How many rows at most (default 31): the last ones by time, else the most expensive"),
+                    "limit": number("The maximum number of rows (default 31): the latest for times, else the most expensive"),
                 }),
             )
         },
@@ -190,7 +190,7 @@ static TOOLS: [Tool; 11] = [
     },
     Tool {
         name: "branch",
-        description: "Move the leaf of a session to an entry: the conversation goes on from there. Nothing is deleted.",
+        description: "Move the leaf of a session to an entry: the conversation continues from there. Nothing is deleted.",
         schema: || {
             object(
                 &["session", "entry"],

@@ -124,7 +124,7 @@ impl Options {
 #[non_exhaustive]
 pub enum PatternError {
     /// The name of the pattern cannot be used in a placeholder.
-    #[error("{0:?} is no name for a pattern: lower-case letters, digits and -, at most 32")]
+    #[error("{0:?} is not a name for a pattern: lower-case letters, digits and -, at most 32")]
     Name(String),
     /// The pattern is not a valid regular expression, or is too large.
     #[error("the pattern {0:?} cannot be used: {1}")]

@@ -169,7 +169,7 @@ pub(crate) fn role_of(name: &str) -> Result<Speaker, String> {
     let lower = if lower == "toolresult" { "tool" } else { &lower };
     SPEAKERS.into_iter().find(|speaker| speaker.name() == lower).ok_or_else(|| {
         let names = SPEAKERS.map(Speaker::name).join(", ");
-        format!("no role is called {name:?}; there are {names}")
+        format!("no role is named {name:?}; there are {names}")
     })
 }
 
@@ -228,7 +228,7 @@ impl Since {
             _ => date(text).map(Since::At).or_else(|| age(text).map(Since::Ago)),
         };
         since.ok_or_else(|| {
-            format!("{text:?} is no time: write 2026-01-31, 2026-01-31T09:00:00Z, today, yesterday, or an age such as 90min, 12h, 7d, 2w, 3mo, 1y")
+            format!("{text:?} is not a time: write 2026-01-31, 2026-01-31T09:00:00Z, today, yesterday, or an age such as 90min, 12h, 7d, 2w, 3mo, 1y")
         })
     }
 

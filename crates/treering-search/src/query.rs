@@ -382,18 +382,18 @@ mod tests {
             ("re:*", "bad pattern: repetition operator missing expression (at character 4)"),
             (
                 "role:robot",
-                "no role is called \"robot\"; there are user, assistant, tool, bash, system, custom, summary, label, name (at character 1)",
+                "no role is named \"robot\"; there are user, assistant, tool, bash, system, custom, summary, label, name (at character 1)",
             ),
             (
                 "agent:robot",
                 &*format!(
-                    "no dialect is called \"robot\"; there are {} (at character 1)",
+                    "no dialect is named \"robot\"; there are {} (at character 1)",
                     treering::Dialect::NAMES.join(", ")
                 ),
             ),
             (
                 "since:soon",
-                "\"soon\" is no time: write 2026-01-31, 2026-01-31T09:00:00Z, today, yesterday, or an age such as 90min, 12h, 7d, 2w, 3mo, 1y (at character 1)",
+                "\"soon\" is not a time: write 2026-01-31, 2026-01-31T09:00:00Z, today, yesterday, or an age such as 90min, 12h, 7d, 2w, 3mo, 1y (at character 1)",
             ),
         ];
         for (text, expected) in cases {

@@ -28,7 +28,7 @@ const ID: Param =
     Param::path("id", Values::Session, "The session.", "019b8d62-7a80-77da-8ca6-e755b346b1b7");
 const ENTRY: Param = Param::path("entry", Values::Text(1, 512), "The entry.", "1f3a9c0e");
 const CURSOR: Param =
-    Param::query("cursor", Values::Text(1, 512), "`next` of the page before.", "");
+    Param::query("cursor", Values::Text(1, 512), "`next` of the previous page.", "");
 const LIMIT: Param =
     Param::query("limit", Values::Integer(1, 1000), "The size of a page; 100 by default.", "20");
 const KEY: Param = Param::header(
@@ -254,7 +254,7 @@ fn entry_operations() -> Vec<Operation> {
             (Method::GET, "/v1/sessions/{id}/usage"),
             ("getSessionUsage", "Entries"),
             read,
-            ("Sum up tokens and money of a session", ""),
+            ("Report the tokens and cost of a session", ""),
             run!(reading::usage),
         )
         .param(ID)
@@ -265,7 +265,7 @@ fn entry_operations() -> Vec<Operation> {
             (Method::GET, "/v1/sessions/{id}/export"),
             ("exportSession", "Entries"),
             read,
-            ("Export a session", "As one HTML page, Markdown, JSON, or a session of its own in treering's format."),
+            ("Export a session", "As one HTML page, Markdown, JSON, or a new session in treering's format."),
             run!(export::get),
         )
         .param(ID)
@@ -289,7 +289,7 @@ fn entry_operations() -> Vec<Operation> {
         )
         .param(ID)
         .param(Param::query("at", Values::Text(1, 512), "Only those on the path to this entry, which a fork has.", ""))
-        .answer(200, "What was found.")
+        .answer(200, "The results.")
         .with::<types::Secrets>(JSON, json!({"occurrences": 2, "signatures": 0, "kinds": [{"kind": "github-token", "distinct": 1, "occurrences": 2}], "places": [{"kind": "github-token", "number": 1, "entry": "1f3a9c0e", "field": "message.content", "count": 2}]}))
         .problems(&[Code::UnknownSession, Code::UnknownEntry, Code::NotASession]),
     ]
@@ -402,13 +402,13 @@ fn other_operations() -> Vec<Operation> {
         .param(Param::query("q", Values::Text(1, 1024), "The query: words, \"phrases\", `re:PATTERN`, and filters such as `role:user`, `tool:bash`, `file:src/main.rs`.", "parser role:user").required())
         .params(&[CURSOR, LIMIT])
         .params(&FILTERS)
-        .answer(200, "What was found.")
+        .answer(200, "The results.")
         .with::<types::SearchPage>(JSON, json!({"sessions": [], "next": null})),
         Operation::new(
             (Method::GET, "/v1/usage"),
             ("getUsage", "Search"),
             read,
-            ("Sum up tokens and money of sessions", "Of some hundred sessions, newest first; `next` leads to the others."),
+            ("Report the tokens and cost of sessions", "Of some hundred sessions, newest first; `next` leads to the others."),
             run!(search::usage),
         )
         .params(&[CURSOR])
@@ -419,7 +419,7 @@ fn other_operations() -> Vec<Operation> {
             (Method::GET, "/healthz"),
             ("getHealth", "Server"),
             None,
-            ("Tell whether the server runs", ""),
+            ("Report whether the server runs", ""),
             run!(system::health),
         )
         .answer(200, "It does.")
@@ -428,7 +428,7 @@ fn other_operations() -> Vec<Operation> {
             (Method::GET, "/readyz"),
             ("getReadiness", "Server"),
             None,
-            ("Tell whether the server can do its work", "It reaches its store, and is not about to end."),
+            ("Report whether the server can do its work", "It reaches its store, and is not shutting down."),
             run!(system::ready),
         )
         .answer(200, "It can.")

@@ -196,7 +196,7 @@ fn settle(
                 return Ok(Appended { ids: names(&ids), leaf, length: session.log_length() });
             }
             Some(Repeated::Other) if new.has_key => {
-                let detail = "the key came with other entries before";
+                let detail = "the key was used with other entries before";
                 return Err(Problem::new(Code::IdempotencyKeyReused, detail));
             }
             _ => {}

@@ -57,7 +57,10 @@ pub(crate) async fn grant(
             return Err(refused("no_token", "send a token: Authorization: Bearer …"));
         }
         Credentials::Malformed => {
-            return Err(refused("malformed_token", "the Authorization header is no bearer token"));
+            return Err(refused(
+                "malformed_token",
+                "the Authorization header is not a bearer token",
+            ));
         }
     };
     let Some(grant) = grant else {

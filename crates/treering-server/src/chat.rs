@@ -86,7 +86,7 @@ impl RunningTurn {
     /// Begins a turn, if the session has none and the limit is not reached.
     pub(crate) fn begin(node: &Arc<Node>, space: &str, id: SessionId) -> Result<Self, Problem> {
         if node.phase() >= Phase::Stopping {
-            return Err(Problem::new(Code::ShuttingDown, "the server is about to end"));
+            return Err(Problem::new(Code::ShuttingDown, "the server is shutting down"));
         }
         let key = (space.to_owned(), id);
         let cancel = CancellationToken::new();

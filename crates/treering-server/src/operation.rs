@@ -26,7 +26,7 @@ pub(crate) type SchemaOf = fn(&mut Components) -> Value;
 pub(crate) const BEFORE_CALLS: [(u16, &str); 3] = [
     (400, "The request is not HTTP."),
     (414, "The path and the query are too long."),
-    (431, "The path, the query and the headers are together larger than the server takes."),
+    (431, "The path, the query and the headers are together larger than the server accepts."),
 ];
 
 /// An operation of the API.
@@ -284,7 +284,7 @@ impl Param {
         };
         match is_valid {
             true => Ok(()),
-            false => Err(Problem::invalid(format!("{:?} is no valid {}", value, self.name))),
+            false => Err(Problem::invalid(format!("{:?} is not a valid {}", value, self.name))),
         }
     }
 

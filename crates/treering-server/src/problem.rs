@@ -58,7 +58,7 @@ codes! {
     /// The client did not send its request in time.
     RequestTimeout = 408 "request_timeout" "The request took too long to arrive",
     /// The log does not end as the client expects. `length` is its length.
-    Moved = 409 "moved" "The log has another end",
+    Moved = 409 "moved" "The end of the log differs",
     /// The space has a session of this id already.
     SessionExists = 409 "session_exists" "The session exists already",
     /// The session has another entry of this id already.
@@ -67,7 +67,7 @@ codes! {
     TurnRunning = 409 "turn_running" "The model is answering already",
     /// The leaf of the session is not the entry that `If-Match` names. `leaf` is the leaf.
     LeafMoved = 412 "leaf_moved" "The leaf has moved",
-    /// The body is larger than the server takes. `limit` is the number of bytes.
+    /// The body is larger than the server accepts. `limit` is the number of bytes.
     BodyTooLarge = 413 "body_too_large" "The body is too large",
     /// The body is of a media type that the call does not take.
     UnsupportedMediaType = 415 "unsupported_media_type" "The media type is not supported",
@@ -186,7 +186,7 @@ impl From<Error> for Problem {
             Error::Io { source, .. } | Error::Storage(source)
                 if source.kind() == io::ErrorKind::NotFound =>
             {
-                Problem::new(Code::UnknownSession, "the session is not in the store any more")
+                Problem::new(Code::UnknownSession, "the session is no longer in the store")
             }
             Error::SessionExists(_) | Error::AlreadyExists(_) => {
                 Problem::new(Code::SessionExists, detail)
@@ -227,7 +227,7 @@ impl From<JournalError> for Problem {
                 Problem::new(Code::Moved, detail).with("length", length)
             }
             JournalError::Gone => {
-                Problem::new(Code::UnknownSession, "the session is not in the store any more")
+                Problem::new(Code::UnknownSession, "the session is no longer in the store")
             }
             JournalError::Locked => Problem::from(Error::Locked(0)),
             JournalError::Io(error) => Problem::from(Error::Storage(error)),

@@ -47,7 +47,7 @@ impl<'a> Dates<'a> {
 /// The error for a name that is not a time zone.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no time zone: write `local`, `UTC`, an offset such as `+02:00`, or a name such as `Europe/Berlin`"
+    "{0:?} is not a time zone: write `local`, `UTC`, an offset such as `+02:00`, or a name such as `Europe/Berlin`"
 )]
 pub struct UnknownZone(String);
 

@@ -139,7 +139,7 @@ impl Session {
         let mut asked = seen.find_all(entries)?;
         for at in asked.clone() {
             if !seen.contributions[at].is_edited {
-                return Err(seen.refused(at, "no edit of it is in force"));
+                return Err(seen.refused(at, "no edit applies to it"));
             }
             // A result cannot be restored without its call.
             let caller = seen.contributions[at].caller;

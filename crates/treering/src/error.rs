@@ -30,7 +30,7 @@ pub enum Error {
     #[error("there is no session {0} in the store")]
     UnknownSession(SessionId),
     /// The store already has a session with this id. Nothing was changed.
-    #[error("there is a session {0} in the store already")]
+    #[error("session {0} already exists in the store")]
     SessionExists(SessionId),
     /// The file has content, but is not a session.
     #[error("{}: not a session: {reason}", path.display())]
@@ -56,7 +56,7 @@ pub enum Error {
     /// A fork in another dialect is not written to the directory of its source, and no other
     /// directory was named.
     #[error(
-        "a fork of a {from} session as a {to} session does not go into {from}'s own directory: name another one"
+        "a fork of a {from} session as a {to} session cannot be written to {from}'s own directory: name another one"
     )]
     NoForkDirectory {
         /// The dialect of the source.
@@ -83,7 +83,7 @@ pub enum Error {
         candidates: Vec<String>,
     },
     /// The session already has an entry with this id.
-    #[error("there is an entry {0:?} already")]
+    #[error("entry {0:?} already exists")]
     DuplicateEntry(String),
     /// The entry is not on the path that the operation needs it on.
     #[error("{entry} is not on the path to {}", name(leaf))]

@@ -257,11 +257,11 @@ impl Problem {
     pub fn advice(&self) -> Option<&'static str> {
         Some(match self {
             Problem::Damaged | Problem::DamagedEntry(_) => {
-                "repair moves the fragment to a file of its own and links around it"
+                "repair moves the fragment to a separate file and links around it"
             }
-            Problem::Glued => "repair gives every entry a line of its own",
+            Problem::Glued => "repair writes every entry on a separate line",
             Problem::TornTail => "appending is safe; repair removes the fragment",
-            Problem::SecondHeader | Problem::SecondTitle => "repair moves it to a file of its own",
+            Problem::SecondHeader | Problem::SecondTitle => "repair moves it to a separate file",
             Problem::NoSessionId => "repair writes the id into it",
             Problem::HeaderNotFirst => "repair puts the header first",
             Problem::Duplicate(_) => "repair keeps both, the earlier one under a new id",
@@ -309,7 +309,7 @@ impl fmt::Display for Problem {
             Problem::NoSessionId => {
                 write!(
                     f,
-                    "the header has no id: the name of the file counts; other agents refuse it"
+                    "the header has no id: the name of the file is used; other agents refuse it"
                 )
             }
             Problem::HeaderNotFirst => {
@@ -343,7 +343,7 @@ impl fmt::Display for Problem {
                 write!(f, "the message of entry {id} has no content: treated as empty")
             }
             Problem::CallWithoutResult { entry, call, place } => {
-                write!(f, "entry {entry} calls a tool ({call}) and there is no result")?;
+                write!(f, "entry {entry} calls a tool ({call}) but there is no result")?;
                 match place {
                     CallPosition::Path => Ok(()),
                     CallPosition::End => write!(f, " yet"),
@@ -374,7 +374,7 @@ impl fmt::Display for Problem {
                 write!(f, "{count} {records} of unknown type {name:?}: kept as they are")
             }
             Problem::MissingBlob { entry, name } => {
-                write!(f, "entry {entry} refers to {name}, which is not there")
+                write!(f, "entry {entry} refers to {name}, which does not exist")
             }
             Problem::BadBlob { entry, name, reason } => {
                 write!(f, "entry {entry} refers to {name}, which is not used: {reason}")

@@ -364,7 +364,7 @@ impl<'a> Fork<'a> {
             Error::Unfaithful(what)
                 if self.dialect.facts().blob_directories.is_some() && is_elsewhere =>
             {
-                let why = "keeps images beside its sessions, out of reach of this directory";
+                let why = "keeps images next to its sessions, which files in this directory cannot refer to";
                 Error::Unfaithful(format!("{what}; {} {why}", self.dialect))
             }
             error => error,
@@ -438,13 +438,13 @@ impl SessionAt {
         let mut ours = fork.view.clone().projection(fork.leaf)?;
         let differs = |what: String| Err(Error::Unfaithful(what));
         if theirs.thinking_level != ours.thinking_level || theirs.model != ours.model {
-            return differs("the model or the thinking level is another one".into());
+            return differs("the model or the thinking level differs".into());
         }
         for number in 1.. {
             let what = match (theirs.next().transpose()?, ours.next().transpose()?) {
                 (None, None) => break,
                 (Some(before), Some(after)) if before == after => continue,
-                (Some(_), Some(_)) => "is another one",
+                (Some(_), Some(_)) => "differs",
                 (Some(_), None) => "is missing",
                 (None, Some(_)) => "was added",
             };

@@ -194,7 +194,7 @@ export class SessionManager {
     this.#cwd = cwd;
     this.#sessionDir = dir;
   }
-  /** Writes the session's file, also if nothing was said yet. */
+  /** Writes the session's file, also if no messages yet. */
   async ensureOnDisk(): Promise<void> {
     const path = this.getSessionFile();
     if (path === undefined || existsSync(path)) return;

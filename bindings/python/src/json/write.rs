@@ -83,7 +83,7 @@ pub(crate) fn write_json(
                     }
                     let key = key.cast::<PyString>().map_err(|_| {
                         PyTypeError::new_err(format!(
-                            "keys of JSON objects are texts, not {}",
+                            "keys of JSON objects must be strings, not {}",
                             kind(&key)
                         ))
                     })?;
@@ -120,7 +120,7 @@ fn enter(value: &Bound<'_, PyAny>, around: &mut HashSet<usize>) -> PyResult<()> 
     if around.insert(address(value)) {
         return Ok(());
     }
-    Err(PyValueError::new_err("circular reference: a value that holds itself has no JSON"))
+    Err(PyValueError::new_err("circular reference: a value that contains itself cannot be written as JSON"))
 }
 
 fn kind(value: &Bound<'_, PyAny>) -> String {
@@ -146,7 +146,7 @@ fn write_scalar(value: &Bound<'_, PyAny>, style: Style, out: &mut Vec<u8>) -> Py
         if !number.value().is_finite() {
             let word: &[u8] = match number.value() {
                 _ if style == Style::Compact => {
-                    return Err(PyValueError::new_err(format!("{} has no JSON", number.value())));
+                    return Err(PyValueError::new_err(format!("{} cannot be written as JSON", number.value())));
                 }
                 f64::INFINITY => b"Infinity",
                 f64::NEG_INFINITY => b"-Infinity",
@@ -160,7 +160,7 @@ fn write_scalar(value: &Bound<'_, PyAny>, style: Style, out: &mut Vec<u8>) -> Py
         out.extend_from_slice(text.as_bytes());
     } else {
         return Err(PyTypeError::new_err(format!(
-            "{} is not JSON: use dicts, lists, texts, numbers, booleans and None",
+            "{} cannot be written as JSON: use dicts, lists, strings, numbers, booleans and None",
             kind(value)
         )));
     }

@@ -32,7 +32,7 @@ pub enum SummaryError {
     #[error("connection to the model failed: {0}")]
     Connection(String),
     /// The server reported an error in the middle of its answer.
-    #[error("the server broke off with {kind}: {message}")]
+    #[error("the server stopped with {kind}: {message}")]
     Server {
         /// The kind of error, as the server names it.
         kind: String,

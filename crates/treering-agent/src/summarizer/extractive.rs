@@ -113,7 +113,7 @@ impl Summarizer for Extractive {
             let mut sink = super::Sink::new(request.on_delta);
             sink.push(&self.extract(&request.conversation))?;
             if sink.is_empty() {
-                sink.push("(Nothing was said.)")?;
+                sink.push("(No messages.)")?;
             }
             let text = sink.finish();
             Ok(Summary { text, usage: None, model: None, provider: self.name().into() })

@@ -126,7 +126,7 @@ async fn handlers_can_change_what_is_asked() {
         done(agent.compact(options).await);
         let asked = summarizer.asked();
         assert!(asked[0].user.ends_with(end), "{wish:?}: {}", asked[0].user);
-        assert_eq!(asked[0].user.contains("another model can go on"), usual, "{wish:?}");
+        assert_eq!(asked[0].user.contains("another model can continue"), usual, "{wish:?}");
         assert!(asked[0].user.contains("question 1"));
     }
 }

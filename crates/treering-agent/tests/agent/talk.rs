@@ -92,7 +92,7 @@ async fn an_answer_that_is_stopped_is_kept_as_far_as_it_came() {
     assert_eq!((&*said.text, &said.end), ("Once upon", &TurnEnd::Aborted));
     assert_eq!(server.reached.recv().await, Some("closed"));
     assert_eq!(agent.running(), None);
-    // Also after a restart, and the conversation goes on from there.
+    // Also after a restart, and the conversation continues from there.
     let agent = AgentSession::new(home.reopened());
     assert_eq!(entry(&agent, &said)["stopReason"], "aborted");
     agent.prompt(&*model, "How are you?", None, &never()).await.unwrap();

@@ -155,8 +155,8 @@ fn write_rows(rows: &[Row], out: &mut Output) -> Result<(), Failure> {
         let cells = cells.filter(|(_, width)| **width > 0);
         cells.map(|(cell, width)| format!("{cell:>width$}")).collect::<Vec<_>>().join("  ")
     };
-    let head = format!("  {}  {}  LAST WORDS", pad("LEAF", id), line(&HEADINGS));
-    let used = columns(&head) - columns("LAST WORDS");
+    let head = format!("  {}  {}  LAST MESSAGE", pad("LEAF", id), line(&HEADINGS));
+    let used = columns(&head) - columns("LAST MESSAGE");
     let head = out.paint(Style::Dim, &head);
     writeln!(out, "{head}")?;
     for row in rows {

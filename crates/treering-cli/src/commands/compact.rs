@@ -95,7 +95,8 @@ fn write_compacted(compacted: &Compacted, json: bool, out: &mut Output) -> Resul
     let size = out.paint(Style::Dim, &size);
     writeln!(out, "\n{size}")?;
     if !is_active {
-        let hint = "another process moved the leaf to another branch meanwhile; it stays there";
+        let hint =
+            "another process moved the leaf to another branch in the meantime; it stays there";
         writeln!(out, "{}", out.paint(Style::Dim, hint))?;
     }
     Ok(())

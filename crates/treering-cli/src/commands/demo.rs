@@ -85,7 +85,7 @@ fn write_next(program: &str, file: &str, out: &mut Output) -> Result<(), Failure
             "Look at one entry, or mark it:",
             &[("show", "5e6d03a8"), ("label", "5e6d03a8 \"root cause\"")],
         ),
-        ("Make one branch a session of its own:", &[("fork", "--at 7b19d4f3")]),
+        ("Copy one branch into a new session:", &[("fork", "--at 7b19d4f3")]),
         ("Get what a provider would get:", &[("context", "--llm --strict --json")]),
     ];
     for (what, commands) in steps {

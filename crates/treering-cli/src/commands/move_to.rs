@@ -73,7 +73,10 @@ fn directory(args: &Args) -> Result<PathBuf, Failure> {
         Ok(_) => Err(Failure::message(format!("{}: not a directory", dir.display()))),
         Err(error) => {
             let what = format!("{}: {error}", dir.display());
-            Err(Failure::with_hint(what, "`--missing` moves it to a project that is not there"))
+            Err(Failure::with_hint(
+                what,
+                "`--missing` moves it to a project whose directory does not exist",
+            ))
         }
     }
 }

@@ -110,7 +110,7 @@ fn find<'a>(
     let project = sessions::project(&sessions::places());
     let info = resolve(text, infos, &project).map_err(|error| match error {
         AddressError::Unknown { text, .. } => {
-            let what = format!("no session in the trash is called {text:?}");
+            let what = format!("no session in the trash is named {text:?}");
             Failure::with_hint(what, "`treering restore` lists those that are there")
         }
         error => sessions::failure(&error),
@@ -127,8 +127,8 @@ fn target(file: &TrashedFile, to: Option<&Path>) -> Result<PathBuf, Failure> {
         (Some(to), _) => Ok(to.to_owned()),
         (None, Some(origin)) => Ok(origin.clone()),
         (None, None) => {
-            let what = format!("{}: the trash does not say where it was", file.path.display());
-            Err(Failure::with_hint(what, "`--to PATH` says where to put it"))
+            let what = format!("{}: the trash does not record where it was", file.path.display());
+            Err(Failure::with_hint(what, "`--to PATH` names the file or directory to restore to"))
         }
     }
 }

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let question = match held.as_slice() {
         [Removal::File(path, _)] => format!("Move {} to the trash?", safe_path(path)),
         [Removal::Stored(store, id)] => {
-            format!("Delete {id} from {} for good?", safe_line(&store.location()))
+            format!("Delete {id} from {} permanently?", safe_line(&store.location()))
         }
         several => format!("Remove {}?", count(several.len(), "session", "sessions")),
     };
@@ -100,7 +100,7 @@ pub(super) fn to_trash(path: &Path) -> Result<PathBuf, Failure> {
     let trash = Trash::from_env(|name| std::env::var_os(name));
     trash.and_then(|trash| trash.take(path, clock::now())).map_err(|error| {
         let what = format!("{}: cannot be moved to the trash: {error}", path.display());
-        Failure::with_hint(what, "`treering rm --force` deletes for good")
+        Failure::with_hint(what, "`treering rm --force` deletes permanently")
     })
 }
 

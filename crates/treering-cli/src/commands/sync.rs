@@ -259,7 +259,7 @@ fn write(report: &Report, out: &mut Output) -> Result<(), Failure> {
     }
     if !report.conflicts.is_empty() {
         let hint =
-            "nothing was changed there; `treering fork` makes one of the two a session of its own";
+            "nothing was changed there; `treering fork` copies one of the two into a new session";
         output::write_notice("hint", hint);
     }
     for id in &report.older {

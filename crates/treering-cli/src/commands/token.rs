@@ -88,7 +88,7 @@ fn create(
     let made_up = || format!("{scope}-{:02x}{:02x}{:02x}", hash[0], hash[1], hash[2]);
     let name = name.map_or_else(made_up, str::to_owned);
     if database.tokens()?.iter().any(|known| known.name == name && known.revoked.is_none()) {
-        let what = format!("there is a token {} already", safe_line(&name));
+        let what = format!("token {} already exists", safe_line(&name));
         return Err(Failure::with_hint(what, "choose another name, or revoke it first"));
     }
     let now = clock::now();

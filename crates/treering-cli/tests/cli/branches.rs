@@ -26,7 +26,7 @@ fn for_people_the_newest_comes_first() {
     ));
     let shown = Place::with(&lines).run(&["branches", "s.jsonl"]).ok();
     insta::assert_snapshot!(ageless(&shown), @r"
-      LEAF  ENTRIES   OWN           PATH           LAST WORDS
+      LEAF  ENTRIES   OWN           PATH           LAST MESSAGE
     • l1          3  1.1k    $1.25  1.1k    $1.25  answer c2
       b2          2  7.0k  $0.50+?  7.0k  $0.50+?  [first try] answer b2
     ");
@@ -60,7 +60,7 @@ fn wide_characters_keep_the_columns() {
         before.chars().map(|c| if c.is_ascii() || c == '•' { 1 } else { 2 }).sum::<usize>()
     };
     let rows: Vec<&str> = shown.lines().collect();
-    let words = column(rows[0], "LAST WORDS");
+    let words = column(rows[0], "LAST MESSAGE");
     assert_eq!((column(rows[1], "narrow"), column(rows[2], "wide")), (words, words), "{shown}");
 }
 

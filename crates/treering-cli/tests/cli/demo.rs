@@ -67,7 +67,7 @@ fn the_demo_shows_a_tree_a_context_and_what_to_do_next() {
       treering show d/retry.jsonl 5e6d03a8
       treering label d/retry.jsonl 5e6d03a8 "root cause"
 
-    Make one branch a session of its own:
+    Copy one branch into a new session:
       treering fork d/retry.jsonl --at 7b19d4f3
 
     Get what a provider would get:

@@ -56,15 +56,15 @@ fn what_is_odd_is_listed_worst_first() {
       line 16  damaged-entry        entry c5 is damaged: it keeps its place but contributes nothing
       line 18  torn-last-line       the last line is incomplete: the next append starts a new line
       file     unreachable-history  2 of 13 entries (15 %) are cut off from the active leaf
-      → damaged-line: repair moves the fragment to a file of its own and links around it
+      → damaged-line: repair moves the fragment to a separate file and links around it
       → duplicate-id: repair keeps both, the earlier one under a new id
       → cycle: repair links the entry to the one before it in the file
-      → glued-lines: repair gives every entry a line of its own
+      → glued-lines: repair writes every entry on a separate line
       → torn-last-line: appending is safe; repair removes the fragment
 
     warnings
       line 5   second-header        a second session header: ignored
-      → second-header: repair moves it to a file of its own
+      → second-header: repair moves it to a separate file
 
     `treering doctor --repair s.jsonl` writes a repaired copy
     ");
@@ -80,7 +80,7 @@ fn for_programs_a_finding_is_an_object() {
     assert_eq!((&report["errors"], &report["warnings"]), (&json!(9), &json!(1)));
     let first = json!({"line": 3, "severity": "error", "code": "damaged-line", "entry": null,
                        "message": "damaged: not a JSON object",
-                       "advice": "repair moves the fragment to a file of its own and links around it"});
+                       "advice": "repair moves the fragment to a separate file and links around it"});
     assert_eq!(report["findings"][0], first);
     assert_eq!(report["findings"][3]["entry"], "b1");
 }
@@ -128,7 +128,7 @@ fn a_dry_run_says_what_a_repair_would_change() {
       10 findings would go, 0 would stay
 
       would split 1 line
-      would move 5 pieces to a file of its own: line 3, 4, 5, 16, 18
+      would move 5 pieces to a separate file: line 3, 4, 5, 16, 18
       would link c1 to b1 instead of c1
       would link c2 to c1 instead of gone
       would link c6 to c4 instead of c5

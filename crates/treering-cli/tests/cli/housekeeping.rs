@@ -147,7 +147,7 @@ fn without_a_trash_the_way_out_is_named() {
     place.write("home/.local", b"in the way");
     let error = run(&place, &["rm", "s.jsonl"]).failed();
     assert!(error.starts_with("error: s.jsonl: cannot be moved to the trash: "), "{error}");
-    assert!(error.ends_with("hint: `treering rm --force` deletes for good\n"), "{error}");
+    assert!(error.ends_with("hint: `treering rm --force` deletes permanently\n"), "{error}");
     assert!(place.file("s.jsonl").exists());
 }
 

@@ -160,12 +160,14 @@ fn nothing_found_says_where_it_looked() {
     let place = Place::empty();
     let ran = run(&place, &["ls"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
-    for text in ["no sessions on this machine", "not there: ", ".codex/sessions", "--dir DIR"] {
+    for text in
+        ["no sessions on this machine", "these do not exist: ", ".codex/sessions", "--dir DIR"]
+    {
         assert!(ran.stderr.contains(text), "{text}: {}", ran.stderr);
     }
     let ran = run(&machine(), &["ls", "--project", "/nobody"]);
     assert!(
-        ran.stderr.contains("no such sessions of /nobody; 5 sessions are here"),
+        ran.stderr.contains("no sessions found in /nobody; 5 sessions are on this machine"),
         "{}",
         ran.stderr
     );
@@ -217,7 +219,7 @@ fn what_names_none_or_several_is_told() {
     let unknown = run(&place, &["tree", "tea tine"]).failed();
     assert_eq!(
         unknown,
-        "error: no file and no session is called \"tea tine\"\nhint: did you mean Tea time?\n"
+        "error: no file or session is named \"tea tine\"\nhint: did you mean Tea time?\n"
     );
     let far = run(&place, &["tree", "@9"]).failed();
     assert!(far.starts_with("error: there is no \"@9\": this project has 3 sessions\n"), "{far}");
@@ -225,7 +227,7 @@ fn what_names_none_or_several_is_told() {
     place.write(&format!("{dir}/copy.jsonl"), place.read(&format!("{dir}/1.jsonl")).as_bytes());
     let several = run(&place, &["tree", "1111"]).failed();
     let lines: Vec<&str> = several.lines().collect();
-    assert_eq!(lines[0], "error: \"1111\" fits 2 sessions");
+    assert_eq!(lines[0], "error: \"1111\" matches 2 sessions");
     assert!(lines[1].starts_with("session: 1111aaaa-tea  2 h  Tea time  /"), "{several}");
     assert_eq!(lines.len(), 4, "{several}");
     let evil = run(&place, &["tree", "\u{1b}[31m"]).failed();
@@ -237,9 +239,9 @@ fn a_second_session_is_named_like_the_first() {
     let place = Place::with_story();
     let fork = place.run(&["fork", "s.jsonl", "--at", "a3"]).ok();
     let shown = place.run(&["diff", "s.jsonl", "b4", "--with", "nobody", "--json"]).failed();
-    assert!(shown.starts_with("error: no file and no session is called \"nobody\""), "{shown}");
+    assert!(shown.starts_with("error: no file or session is named \"nobody\""), "{shown}");
     let diff = place.run(&["diff", "s.jsonl", "b4", "--with", fork.trim_end(), "--json"]).json();
     assert_eq!(diff[0]["commonAncestor"], "a3");
     let shown = place.run(&["cherry-pick", "s.jsonl", "a1", "--from", "nobody"]).failed();
-    assert!(shown.starts_with("error: no file and no session is called \"nobody\""), "{shown}");
+    assert!(shown.starts_with("error: no file or session is named \"nobody\""), "{shown}");
 }

@@ -94,8 +94,8 @@ fn what_people_call_agents_and_times_is_the_same_as_in_a_search() {
         assert!(place.run(&["search", &query, "-d", "."]).code < 2, "{query}");
     }
     for (option, value, said) in [
-        ("--agent", "robot", "no dialect is called \"robot\"; there are pi, uuid, omp"),
-        ("--since", "soon", "\"soon\" is no time: write 2026-01-31"),
+        ("--agent", "robot", "no dialect is named \"robot\"; there are pi, uuid, omp"),
+        ("--since", "soon", "\"soon\" is not a time: write 2026-01-31"),
     ] {
         let ran = place.run(&["ls", ".", option, value]);
         assert!(ran.code == 2 && ran.stderr.contains(said), "{}", ran.stderr);

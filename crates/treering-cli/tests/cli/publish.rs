@@ -63,7 +63,7 @@ fn a_site_is_written_once_filtered_and_redacted() {
 
     place.write("mine/letter.txt", b"dear");
     let error = run(&place, &["export", "--site", "mine"]).failed();
-    assert!(error.contains("holds no site of treering"), "{error}");
+    assert!(error.contains("is not a site of treering"), "{error}");
     assert_eq!(run(&place, &["export"]).code, 2, "a session or a site");
     let error = run(&place, &["export", "demo-1", "--since", "7d"]).failed();
     assert!(error.contains("choose the sessions of a site"), "{error}");

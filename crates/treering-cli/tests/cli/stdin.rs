@@ -65,7 +65,7 @@ fn an_entry_that_the_session_refuses_is_a_bad_line() {
     let ran = place.feed(&APPEND, input.as_bytes());
     assert_eq!((ran.code, ran.stdout.lines().count()), (1, 1));
     assert!(
-        ran.stderr.starts_with("error: input line 2: there is an entry \"a1\""),
+        ran.stderr.starts_with("error: input line 2: entry \"a1\" already exists"),
         "{}",
         ran.stderr
     );

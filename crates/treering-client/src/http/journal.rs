@@ -68,7 +68,8 @@ impl HttpJournal {
     fn length_of(&self, answer: &Answer) -> Result<u64, Problem> {
         answer.length.ok_or_else(|| {
             let node = self.nodes.location();
-            let what = format!("{node} did not tell the length of a log; is it a treering server?");
+            let what =
+                format!("{node} did not send the length of the log; is it a treering server?");
             Problem::Lasting(io::Error::new(io::ErrorKind::InvalidData, what))
         })
     }

@@ -89,15 +89,15 @@ impl fmt::Debug for Token {
 #[non_exhaustive]
 pub enum InvalidAddress {
     /// The address does not begin with `http://` or `https://`, or has no host.
-    #[error("{0:?} is no address of a server: it has the form https://HOST[:PORT][/PATH]")]
+    #[error("{0:?} is not the address of a server: it has the form https://HOST[:PORT][/PATH]")]
     Address(String),
     /// The address contains a user name or a password, which would be shown in messages.
     #[error(
-        "the address of a server holds no user name and no password; tokens are given separately"
+        "the address of a server must not contain a user name or a password; pass the token separately"
     )]
     Credentials,
     /// The token is empty or contains characters that cannot be sent.
-    #[error("the token is empty, or holds spaces or characters other than ASCII")]
+    #[error("the token is empty, or contains spaces or non-ASCII characters")]
     Token,
     /// The TLS connection cannot be set up.
     #[error("cannot set up TLS: {0}")]

@@ -117,7 +117,7 @@ pub(crate) fn of_answer(
         ),
         (404 | 405, _) if !is_problem => of_kind(
             io::ErrorKind::InvalidInput,
-            format!("{node} answers, but is no treering server (status {status})"),
+            format!("{node} answers, but is not a treering server (status {status})"),
         ),
         _ => of_kind(io::ErrorKind::Other, format!("{node}: {said}")),
     }

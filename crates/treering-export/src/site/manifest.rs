@@ -62,7 +62,7 @@ impl Manifest {
                 match entries.next() {
                     None => Ok(Manifest::default()),
                     Some(_) => {
-                        let what = "the directory is not empty and holds no site of treering";
+                        let what = "the directory is not empty and is not a site of treering";
                         Err(io::Error::new(io::ErrorKind::DirectoryNotEmpty, what))
                     }
                 }

@@ -73,7 +73,7 @@ fn several_are_a_question() {
     }
     let many: Vec<_> = (0..50).map(|n| session(n, "same", None, "/p")).collect();
     let error = resolve("same", &many, &project).unwrap_err();
-    assert_eq!(error.to_string(), "\"same\" fits 50 sessions");
+    assert_eq!(error.to_string(), "\"same\" matches 50 sessions");
     assert!(
         matches!(error, AddressError::Ambiguous { candidates, .. } if candidates.len() == LISTED)
     );

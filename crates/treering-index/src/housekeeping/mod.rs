@@ -60,11 +60,11 @@ pub enum Reason {
     #[error("it exists already")]
     Exists,
     /// Another program wrote to the file meanwhile, or replaced it.
-    #[error("it was written to meanwhile; nothing was changed")]
+    #[error("another program wrote to it in the meantime; nothing was changed")]
     Changed,
     /// Another program wrote to the file meanwhile and then created a new one with its name. The
     /// file that was written to has this name now.
-    #[error("it was written to and created anew meanwhile; the old file is {}", .0.display())]
+    #[error("another program wrote to it and created it again in the meantime; the old file is {}", .0.display())]
     Renamed(PathBuf),
     /// The file was compressed but could not be removed. The path is that of the complete copy.
     #[error("cannot be removed: {1}")]

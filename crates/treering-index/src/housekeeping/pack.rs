@@ -188,7 +188,7 @@ pub fn is_same(a: &Path, b: &Path) -> io::Result<bool> {
 }
 
 fn differs() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "what was compressed does not read the same")
+    io::Error::new(io::ErrorKind::InvalidData, "the compressed copy does not read the same")
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ pub(super) fn operations() -> Vec<Operation> {
             (Method::POST, "/v1/sessions/{id}/fork"),
             ("forkSession", "Branches"),
             write,
-            ("Fork a session", "The path to an entry becomes a session of its own, which is read again and compared before it appears."),
+            ("Fork a session", "Copies the path to an entry into a new session, which is read again and compared before it appears."),
             run!(branches::fork),
         )
         .params(&[ID, KEY])
@@ -75,7 +75,7 @@ pub(super) fn operations() -> Vec<Operation> {
             (Method::POST, "/v1/sessions/{id}/merge"),
             ("mergeBranch", "Branches"),
             write,
-            ("Merge another branch", "What is new on it comes to the leaf, as copies or as a summary."),
+            ("Merge another branch", "Appends what is new on the other branch, as copies or as a summary."),
             run!(branches::merge),
         )
         .param(ID)
@@ -103,7 +103,7 @@ pub(super) fn operations() -> Vec<Operation> {
             write,
             (
                 "Edit the context",
-                "Changes what entries contribute to the context of this branch, from its leaf on: takes them out with the results of their tool calls (`drop`), gives one another text (`replace`), or gives them their own content back (`restore`). The entries stay as they are. With `dryRun`, the answer tells what it would save.",
+                "Changes what entries contribute to the context of this branch, from its leaf on: removes them with the results of their tool calls (`drop`), replaces the text of one (`replace`), or undoes such edits (`restore`). The entries stay as they are. With `dryRun`, the answer tells what it would save.",
             ),
             run!(branches::edit_context),
         )

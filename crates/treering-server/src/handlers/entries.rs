@@ -24,8 +24,9 @@ pub(crate) async fn append(mut call: Call) -> Answered {
 }
 
 fn parse(call: &Call, body: &[u8]) -> Result<NewEntries, Problem> {
-    let raw: Vec<Box<RawValue>> = serde_json::from_slice(body)
-        .map_err(|error| Problem::invalid(format!("the body is no array of entries: {error}")))?;
+    let raw: Vec<Box<RawValue>> = serde_json::from_slice(body).map_err(|error| {
+        Problem::invalid(format!("the body is not an array of entries: {error}"))
+    })?;
     if raw.is_empty() || raw.len() > MAX_ENTRIES {
         let detail = format!("an append has 1 to {MAX_ENTRIES} entries");
         return Err(Problem::invalid(detail));

@@ -180,7 +180,9 @@ pub(crate) async fn replace_start(mut call: Call) -> Answered {
     };
     let (expected, bytes) = (decode(&new.expected.0)?, decode(&new.bytes.0)?);
     if expected.len() != bytes.len() || bytes.is_empty() {
-        return Err(Problem::invalid("expected and bytes must have the same length, and not none"));
+        return Err(Problem::invalid(
+            "expected and bytes must have the same length, and must not be empty",
+        ));
     }
     let (store, id) = (call.store()?, call.session_id()?);
     let done = call

@@ -19,7 +19,7 @@ pub(crate) fn list_query(call: &Call, limit: usize) -> Result<ListQuery, Problem
     if let Some(cursor) = call.text("cursor") {
         let cursor = Cursor::new(cursor);
         if cursor.position().is_none() {
-            return Err(Problem::invalid("the cursor is none that this server gave"));
+            return Err(Problem::invalid("the cursor was not issued by this server"));
         }
         query = query.after(cursor);
     }

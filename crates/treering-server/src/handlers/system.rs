@@ -18,7 +18,7 @@ pub(crate) async fn health(_: Call) -> Answered {
 
 pub(crate) async fn ready(call: Call) -> Answered {
     if call.node.phase() > Phase::Ready {
-        return Err(Problem::new(Code::ShuttingDown, "the server is about to end"));
+        return Err(Problem::new(Code::ShuttingDown, "the server is shutting down"));
     }
     let spaces = Arc::clone(&call.node.spaces);
     call.node.work.run(move || spaces.check()).await??;

@@ -57,7 +57,7 @@ pub(crate) async fn page(call: Call) -> Answered {
     page.raw(">← ").text(&branches.title).raw("</a></p>\n<h1>Two branches</h1>\n<p class=note>");
     match &branches.common {
         Some((common, preview)) => {
-            page.raw("They parted after: <a").attr("href", &entry(common)).raw(">");
+            page.raw("They diverged after: <a").attr("href", &entry(common)).raw(">");
             page.text(preview).raw("</a>");
         }
         None => drop(page.raw("They have no entry in common.")),

@@ -215,7 +215,7 @@ impl<'a> Branch<'a> {
             letter => letter,
         };
         if self.begin == Some(node) && index > 0 {
-            html.raw("<p class=begin><span>The model’s context begins here, with the summary of what was before</span></p>");
+            html.raw("<p class=begin><span>The model’s context begins here, with the summary of the earlier messages</span></p>");
         }
         let continues = index > 0
             && self.is_work(index)

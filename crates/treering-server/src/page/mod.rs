@@ -204,11 +204,11 @@ pub(crate) fn refusal(reader: &Reader, problem: Problem) -> Response<Body> {
     page.element("h1", "", title);
     match problem.reason {
         "foreign_origin" => {
-            page.raw("<p class=note>Another site led here, so that your login was not sent along.</p><p><a");
+            page.raw("<p class=note>A link on another site led here, so the browser did not send your login.</p><p><a");
             page.attr("href", &reader.place.0).raw(">Open the page</a></p>");
         }
         _ if problem.code == Code::NotFound => {
-            page.raw("<p class=note>The address is not one of this server.</p><p><a href=\"/\">All sessions</a></p>");
+            page.raw("<p class=note>This server has no page at this address.</p><p><a href=\"/\">All sessions</a></p>");
         }
         _ => {
             page.element("p", "note", &problem.detail);

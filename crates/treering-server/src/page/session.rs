@@ -65,7 +65,7 @@ pub(crate) async fn page(call: Call) -> Answered {
     page.attr("data-name", &about.name).attr("data-agent", about.agent);
     let refused = match (&about.read_only, can_write(&call)) {
         (_, false) => Some("the token may only read"),
-        (Some(_), true) => Some("sessions of this agent are only read; fork it to go on"),
+        (Some(_), true) => Some("sessions of this agent are only read; fork it to continue"),
         (None, true) => None,
     };
     page.attr("data-read-only", refused.unwrap_or_default());
@@ -121,7 +121,7 @@ pub(crate) async fn page(call: Call) -> Answered {
     page.raw(if branch.is_active { " data-active" } else { "" });
     page.raw(">\n").raw(&branch.html).raw("</div>\n");
     if branch.html.is_empty() {
-        page.raw("<p class=note>Nothing was said here.</p>\n");
+        page.raw("<p class=note>No messages here.</p>\n");
     }
     page.raw("<p id=end class=note></p><noscript><p class=note>Without scripts the page shows this part of the session only, and does not follow it.</p></noscript>\n");
     composer(&mut page, &call, about.read_only.is_none());
@@ -164,7 +164,7 @@ fn actions(page: &mut Html, id: &str, entry: &str) {
         ("fork", "Fork", "Start a new session that ends at the chosen entry"),
         ("pick", "Pick", "Cherry-pick: copy the chosen entry to the leaf of the session"),
         ("merge", "Merge", "Copy the work of the chosen branch to the leaf of the session"),
-        ("compact", "Compact", "Replace the beginning of the context by a summary"),
+        ("compact", "Compact", "Replace the beginning of the context with a summary"),
         (
             "edit",
             "Edit context",
@@ -182,7 +182,7 @@ fn actions(page: &mut Html, id: &str, entry: &str) {
     page.raw(" title=\"What the model sees here (c)\">Context</a>");
     let compare = address(&format!("/s/{id}/compare"), &[("a", entry)]);
     page.raw("<a id=to-compare").attr("href", &compare);
-    page.raw(" title=\"The chosen branch beside the active one\">Compare</a>");
+    page.raw(" title=\"Compare the chosen branch with the active one\">Compare</a>");
     page.raw("</div>\n<p id=moved role=status hidden></p>\n");
 }
 

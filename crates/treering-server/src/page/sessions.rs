@@ -102,7 +102,7 @@ impl Choices {
         if !self.cursor.is_empty() {
             let cursor = Cursor::new(&self.cursor);
             if cursor.position().is_none() {
-                return Err(Problem::invalid("the cursor is none that this server gave"));
+                return Err(Problem::invalid("the cursor was not issued by this server"));
             }
             query = query.after(cursor);
         }
@@ -291,7 +291,7 @@ fn draw_list(page: &mut Html, choices: &Choices, list: &List, now: i64) {
                 true => {
                     "There are no sessions yet. They appear here as soon as an agent writes one."
                 }
-                false => "No session is what you are looking for.",
+                false => "No sessions match.",
             },
         );
     } else {
@@ -316,7 +316,7 @@ fn draw_session(page: &mut Html, choices: &Choices, listed: &Listed, now: i64) {
     let info = &listed.info;
     let is_live = now - info.modified < LIVE;
     let title = excerpt(info.title(), 200);
-    let untitled = if info.message_count > 0 { "Untitled" } else { "Nothing was said yet" };
+    let untitled = if info.message_count > 0 { "Untitled" } else { "No messages yet" };
     let title = if title.is_empty() { untitled.to_owned() } else { title };
     let class = format!("s d{}{}", listed.depth.min(4), if is_live { " live" } else { "" });
     page.raw("<li").attr("class", &class).attr("data-id", info.id.as_str());

@@ -370,7 +370,7 @@ fn table(page: &mut Html, choices: &Choices, shown: &Page) {
     }
     page.raw("</tbody></table></div>\n");
     if shown.total.requests == 0 {
-        page.raw("<p class=note>Nothing was used in this time.</p>\n");
+        page.raw("<p class=note>No usage in this time.</p>\n");
     }
 }
 

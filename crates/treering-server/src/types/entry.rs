@@ -130,7 +130,7 @@ impl Schema for Context {
     fn schema(components: &mut Components) -> Value {
         let schema = json!({
             "type": "object",
-            "description": "What the model sees. The views `treering` and `agent` have `messages` and the settings in force; those of providers have `request`, the part of a request that comes from the context, and `repairs`, the changes that made it acceptable.",
+            "description": "What the model sees. The views `treering` and `agent` have `messages` and the current settings; those of providers have `request`, the part of a request that comes from the context, and `repairs`, the changes that made it acceptable.",
             "properties": {
                 "messages": {"type": "array", "items": {"type": "object"}},
                 "thinkingLevel": {"type": "string"},

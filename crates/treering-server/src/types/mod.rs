@@ -94,7 +94,7 @@ impl Schema for ProblemBody {
         let codes: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
         let schema = json!({
             "type": "object",
-            "description": "A problem (RFC 9457). `code` is stable; some codes have members of their own.",
+            "description": "A problem (RFC 9457). `code` is stable; some codes have additional members.",
             "properties": {
                 "type": {"type": "string", "description": "A URN that ends with the code."},
                 "title": {"type": "string"},

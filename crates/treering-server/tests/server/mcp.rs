@@ -70,7 +70,7 @@ async fn sessions_are_listed_searched_and_read() {
     let usage = tool(&node, ADMIN, "usage", json!({"by": "agent"})).await.unwrap();
     assert_eq!(usage["sessions_not_read"], 0);
     let error = tool(&node, ADMIN, "read_session", json!({"session": "/etc/passwd"})).await;
-    assert!(error.unwrap_err().contains("no session"));
+    assert!(error.unwrap_err().contains("no file or session"));
 }
 
 #[tokio::test]

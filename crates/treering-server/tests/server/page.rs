@@ -199,7 +199,7 @@ async fn pages_of_other_origins_cannot_log_in_or_look() {
     let request = browser().get(node.url("/")).header("sec-fetch-site", "cross-site");
     let refused = send(request.header("cookie", format!("treering_session={ADMIN}"))).await;
     assert_eq!(refused.status, 403);
-    assert!(text(&refused).contains("Another site led here"), "{}", text(&refused));
+    assert!(text(&refused).contains("A link on another site led here"), "{}", text(&refused));
 }
 
 #[tokio::test]

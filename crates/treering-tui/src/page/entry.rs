@@ -79,7 +79,7 @@ pub(super) fn write_body(writer: &mut PageWriter, entry: &Entry, caller: Option<
                 tokens_before.filter(|before| *before >= 0.0).map(|before| tokens(before as u64));
             facts.extend(before.map(|before| format!("{before} tokens became this summary")));
             facts.push(match first_kept {
-                Some(id) => format!("from {} on all was kept", excerpt(&id, 80)),
+                Some(id) => format!("kept from {} on", excerpt(&id, 80)),
                 None => "nothing before it was kept".to_owned(),
             });
             note(writer, &facts.join(" · "));
@@ -87,7 +87,7 @@ pub(super) fn write_body(writer: &mut PageWriter, entry: &Entry, caller: Option<
         }
         Body::BranchSummary { from, summary, .. } => {
             if let Some(from) = from {
-                note(writer, &format!("what was left behind ended at {}", excerpt(&from, 80)));
+                note(writer, &format!("the branch that was left ended at {}", excerpt(&from, 80)));
             }
             markdown::write(writer, &summary, Tone::Plain);
         }

@@ -47,7 +47,7 @@ impl keys::Action for PickerAction {
             (Last, "last", "to the last session", "End"),
             (Open, "open", "open the session", "Enter"),
             (Copy, "copy", "continue the session in a copy", "Alt+C"),
-            (Resume, "resume", "go on with the session in its agent", "Alt+R"),
+            (Resume, "resume", "resume the session in its agent", "Alt+R"),
             (New, "new", "start a new session", "Alt+N"),
             (Sort, "sort", "sort: threaded, recent, relevance", "Ctrl+S"),
             (Named, "named", "show named sessions only, or all", "Ctrl+N"),

@@ -175,7 +175,7 @@ impl PickerView<'_, '_> {
             () if state.is_bare() => vec![
                 "No sessions on this machine yet.".to_owned(),
                 format!("{}  look around in a small demo session", key(PickerAction::Open)),
-                format!("{}  start a session of your own", key(PickerAction::New)),
+                format!("{}  start a new session", key(PickerAction::New)),
             ],
             () if state.reading.is_some() && state.search.query.is_none() => {
                 vec!["reading …".to_owned()]

@@ -95,7 +95,7 @@ impl keys::Action for TreeAction {
             (Mark, "mark", "mark or unmark an entry", "Space"),
             (Diff, "diff", "compare two marked entries, or a marked one with this", "Alt+D"),
             (Fork, "fork", "fork the path to here into a new session", "Alt+F"),
-            (Resume, "resume", "go on from here in the session's agent", "Alt+R"),
+            (Resume, "resume", "resume from here in the session's agent", "Alt+R"),
             (Clone, "clone", "clone the active branch into a new session", "Alt+C"),
             (
                 CherryPick,

@@ -40,11 +40,11 @@ const FORMAT: &str = "## Goal
 1. [What comes next, in order]
 
 ## Critical Context
-- [Data, examples and references needed to go on, or \"(none)\"]
+- [Data, examples and references needed to continue, or \"(none)\"]
 
 Be concise. Keep file paths, names of functions and error messages exactly as they are.";
 
-const BEGIN: &str = "The text above is a conversation. Write a structured summary of it, from which another model can go on with the work. Use exactly this format:";
+const BEGIN: &str = "The text above is a conversation. Write a structured summary of it, from which another model can continue the work. Use exactly this format:";
 
 const UPDATE: &str = "The conversation above is what happened since the summary in <previous-summary>. Update that summary: keep what it says unless it no longer matters, add what is new, move what was finished to Done, and bring Next Steps up to date. Use exactly this format:";
 
@@ -59,7 +59,7 @@ const PREFIX: &str = "The text above is the beginning of a turn whose later part
 ## Context Needed to Continue
 - [What one must know to understand the later part]";
 
-const BRANCH: &str = "The text above is a conversation that was left for another branch. Write a structured summary of it, so that whoever goes on elsewhere knows what was tried and found. Use exactly this format:";
+const BRANCH: &str = "The text above is a conversation that was left for another branch. Write a structured summary of it, so that the work on the other branch can use what was tried and found. Use exactly this format:";
 
 const NO_HISTORY: &str = "No prior history.";
 const SPLIT_TURN: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";

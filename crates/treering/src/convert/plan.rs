@@ -35,7 +35,7 @@ pub(super) struct Placement {
     more: HashMap<Row, usize>,
     /// Messages that summarize the entries before a reset, and are written as compactions.
     summaries: HashSet<Row>,
-    /// Resets that are written as new roots, with the settings in force there.
+    /// Resets that are written as new roots, with the current settings there.
     roots: HashMap<Row, Vec<NewEntry>>,
     /// Whether the parent of an entry after a `leaf` entry is the target of that `leaf` entry.
     skips_leaves: bool,
@@ -145,7 +145,7 @@ impl Placement {
         self.summaries.contains(&row)
     }
 
-    /// Returns the entries that restate the settings in force at a reset that is written as a root;
+    /// Returns the entries that restate the current settings at a reset that is written as a root;
     /// `None` for any other row.
     pub(super) fn root_settings(&self, row: Row) -> Option<&[NewEntry]> {
         self.roots.get(&row).map(Vec::as_slice)
@@ -236,7 +236,7 @@ impl Placement {
     }
 }
 
-/// Returns the settings in force at a row, as entries.
+/// Returns the current settings at a row, as entries.
 fn settings_at(view: &Snapshot, row: Row) -> Result<Vec<NewEntry>> {
     let (level, model) = context::settings_at(view, row)?;
     let mut entries = Vec::new();

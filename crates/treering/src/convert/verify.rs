@@ -61,7 +61,7 @@ impl Proof<'_> {
             return Err(differs("the active branch has further results of tools".into()));
         }
         if !is_same_name(source.name(), result.name(), dialect) {
-            return Err(differs("its name is another one".into()));
+            return Err(differs("its name differs".into()));
         }
         let ends: Vec<Row> = plan.ends(tree).filter(|&row| Some(row) != leaf).collect();
         let mut verified = Verified { compared: 1, ends: ends.len() + 1 };
@@ -149,20 +149,20 @@ fn differs(what: String) -> Error {
 /// Describes the first difference between two contexts, which are read message by message.
 fn difference(mut theirs: Projection, mut ours: Projection) -> Result<Option<String>> {
     if theirs.thinking_level != ours.thinking_level {
-        return Ok(Some("the thinking level is another one".into()));
+        return Ok(Some("the thinking level differs".into()));
     }
     let named = |projection: &Projection| {
         let model = projection.model.clone();
         model.filter(|model| model.provider.is_some() || model.model_id.is_some())
     };
     if named(&theirs) != named(&ours) {
-        return Ok(Some("the model is another one".into()));
+        return Ok(Some("the model differs".into()));
     }
     for number in 1.. {
         match (theirs.next().transpose()?, ours.next().transpose()?) {
             (None, None) => break,
             (Some(before), Some(after)) if is_same_message(&before.json, &after.json) => {}
-            (Some(_), Some(_)) => return Ok(Some(format!("message {number} is another one"))),
+            (Some(_), Some(_)) => return Ok(Some(format!("message {number} differs"))),
             (Some(_), None) => return Ok(Some(format!("message {number} is missing"))),
             (None, Some(_)) => return Ok(Some(format!("message {number} was added"))),
         }
@@ -181,7 +181,7 @@ fn spoken_difference(theirs: Projection, ours: Projection) -> Result<Option<Diff
     let place = theirs.iter().zip(&ours).position(|(a, b)| a != b);
     let place = place.or((theirs.len() != ours.len()).then_some(theirs.len().min(ours.len())));
     Ok(match place {
-        Some(place) => Some(Difference::Message(format!("message {} is another one", place + 1))),
+        Some(place) => Some(Difference::Message(format!("message {} differs", place + 1))),
         None => has_more.then_some(Difference::MoreResults),
     })
 }

@@ -353,13 +353,15 @@ impl Writer<'_> {
     fn outcome(&self, row: Row, entry: &NewEntry, line: &[u8]) -> Outcome {
         let kind = self.view.tree().node(row).kind();
         if kind == Kind::Reset && self.dialect.facts().reset != ResetForm::Entry {
-            return Outcome::Adapted("what follows it begins a tree of its own");
+            return Outcome::Adapted("its descendants become a separate tree");
         }
         if self.plan.is_summary(row) {
             return Outcome::Adapted("the summary became a compaction that keeps nothing");
         }
         if kind == Kind::Other && entry.kind() == Kind::Custom {
-            return Outcome::Adapted("the agent has no such entry; it is kept as a custom one");
+            return Outcome::Adapted(
+                "the agent has no entries of this kind; it is kept as a custom one",
+            );
         }
         if !self.plan.parts(row).is_empty() {
             return Outcome::Adapted("several records became one message");
@@ -369,7 +371,9 @@ impl Writer<'_> {
                 Kind::Message | Kind::CustomMessage | Kind::BranchSummary => Outcome::Adapted(
                     "the agent sees its text; the rest is kept where only treering reads it",
                 ),
-                _ => Outcome::Adapted("the agent has no such entry; it is kept for treering"),
+                _ => Outcome::Adapted(
+                    "the agent has no entries of this kind; it is kept for treering",
+                ),
             };
         }
         Outcome::Carried

@@ -86,7 +86,7 @@ impl fmt::Display for Dialect {
 /// assert!("nothing".parse::<Dialect>().unwrap_err().to_string().contains("nothing"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no dialect is called {0:?}; there are {names}", names = Dialect::NAMES.join(", "))]
+#[error("no dialect is named {0:?}; there are {names}", names = Dialect::NAMES.join(", "))]
 pub struct UnknownDialect(String);
 
 impl FromStr for Dialect {

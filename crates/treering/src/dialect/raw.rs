@@ -158,7 +158,7 @@ fn only_entry<'a>(line: &'a [u8], codec: &dyn Codec) -> Result<Head<'a>, &'stati
         Some(What::Header | What::HeaderNode(_)) if count == 1 => {
             Err("it is the header of a session")
         }
-        Some(What::Side) if count == 1 => Err("it is no entry of the tree"),
+        Some(What::Side) if count == 1 => Err("it is not an entry of the tree"),
         _ => Err("it is not one whole JSON object"),
     }
 }

@@ -107,10 +107,13 @@ impl std::fmt::Display for ContextRepair {
                 write!(f, "characters that are not valid Unicode became U+FFFD")
             }
             ContextRepair::RoleDropped { role, .. } => {
-                write!(f, "providers know no role {role}: the message was left out")
+                write!(f, "providers do not know the role {role}: the message was left out")
             }
             ContextRepair::BlockDropped { block, .. } => {
-                write!(f, "the provider takes no block of type {block} here: it was left out")
+                write!(
+                    f,
+                    "the provider does not accept a block of type {block} here: it was left out"
+                )
             }
             ContextRepair::ThinkingDropped { .. } => {
                 write!(f, "thinking that the model cannot be given back was left out")
@@ -121,11 +124,11 @@ impl std::fmt::Display for ContextRepair {
             ContextRepair::ArgumentsWrapped { call, .. } => {
                 write!(
                     f,
-                    "the arguments of tool call {call} are no object: they are sent as `value`"
+                    "the arguments of tool call {call} are not an object: they are sent as `value`"
                 )
             }
             ContextRepair::UserMessageAdded { .. } => {
-                write!(f, "the context begins with an answer: a user message was put before it")
+                write!(f, "the context begins with an answer: a user message was added before it")
             }
         }
     }

@@ -84,7 +84,7 @@ pub(crate) fn filtered(
         out.write_all(&settled(line, filtered, refit))?;
         if is_terminated { out.write_all(b"\n") } else { Ok(()) }
     })?;
-    // If a program rewrote the file meanwhile, the marks would belong to other lines.
+    // If a program rewrote the file in the meantime, the marks would belong to other lines.
     if seen != marks.seen {
         return Err(io::Error::other("the file was rewritten while it was read; try again"));
     }

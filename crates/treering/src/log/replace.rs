@@ -74,7 +74,7 @@ impl<'a> TailCopier<'a> {
         let copied = self.end.length();
         let length = self.old.len()?;
         if length < copied || !self.end.is_in(|offset, buffer| self.old.read_at(offset, buffer))? {
-            return Err(io::Error::other("another program rewrote the file meanwhile"));
+            return Err(io::Error::other("another program rewrote the file in the meantime"));
         }
         if length == copied {
             return Ok(false);
@@ -161,7 +161,7 @@ pub(crate) fn replace(
     let backup = keep(copier.old, new.target(), backup)?;
     let exchanged = copier.copy_new(new.file()?).and_then(|_| {
         if !copier.old.is_at(new.target()) {
-            return Err(io::Error::other("another program replaced the file meanwhile"));
+            return Err(io::Error::other("another program replaced the file in the meantime"));
         }
         new.rename()
     });
@@ -192,7 +192,7 @@ fn keep(old: &FileJournal, path: &Path, backup: PathBuf) -> io::Result<PathBuf> 
             return Ok(name);
         }
         fs::remove_file(&name)?;
-        return Err(io::Error::other("another program replaced the file meanwhile"));
+        return Err(io::Error::other("another program replaced the file in the meantime"));
     }
 }
 

@@ -147,7 +147,7 @@ impl Session {
             return Err(Error::NotOnPath { entry: tree.id(from), leaf: Some(tree.id(to)) });
         };
         if !path[start..].iter().any(|&row| is_said(tree, row)) {
-            let reason = "it is no part of a conversation: only messages and branch summaries are";
+            let reason = "it is not part of a conversation: only messages and branch summaries are";
             return Err(Error::NotPickable { entry: tree.id(to), reason });
         }
         let chosen = (0..path.len()).map(|at| at >= start).collect();

@@ -187,7 +187,7 @@ impl State {
     ) -> Result<Cow<'a, [u8]>> {
         let Record { dialect, bytes, usual } = record;
         if *dialect != self.loaded.dialect {
-            return Err(Error::InvalidEntry("the session is another agent's now".into()));
+            return Err(Error::InvalidEntry("the session now has another dialect".into()));
         }
         match usual {
             Some(_) => Ok(Cow::Borrowed(bytes)),

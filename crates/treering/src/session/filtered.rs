@@ -108,6 +108,6 @@ fn difference(before: &Tree, after: &Tree) -> Option<String> {
             && old.parent == new.parent
             && old.kind() == new.kind()
             && old.role() == new.role();
-        (!is_same).then(|| format!("entry {} is another one", after.id_text(b)))
+        (!is_same).then(|| format!("entry {} differs", after.id_text(b)))
     })
 }

@@ -64,7 +64,7 @@ impl fmt::Display for LogPosition {
 
 /// A text that is not a position in a log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no position in a log: OFFSET or OFFSET.NUMBER")]
+#[error("{0:?} is not a position in a log: OFFSET or OFFSET.NUMBER")]
 pub struct InvalidLogPosition(String);
 
 impl FromStr for LogPosition {

@@ -46,7 +46,7 @@ impl FromStr for Scope {
         let all = [Scope::Read, Scope::Write, Scope::Admin];
         let known = all.into_iter().find(|scope| scope.name() == name);
         known.ok_or_else(|| {
-            Error::InvalidOption(format!("{name:?} is no scope: read, write or admin"))
+            Error::InvalidOption(format!("{name:?} is not a scope: read, write or admin"))
         })
     }
 }

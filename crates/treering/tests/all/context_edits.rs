@@ -138,7 +138,7 @@ fn what_is_refused() {
     refused(why(session.drop_from_context(["a", "rx"])), "result of a tool call");
     refused(why(session.replace_in_context("sh", "x")), "drop it instead");
     refused(why(session.replace_in_context("s", "x")), "drop it instead");
-    refused(why(session.restore_in_context(["a"])), "no edit of it");
+    refused(why(session.restore_in_context(["a"])), "no edit applies to it");
     assert_eq!(session.tree().len(), story().len(), "nothing was written");
     session.drop_from_context(["c"]).unwrap();
     refused(why(session.drop_from_context(["c"])), "already");

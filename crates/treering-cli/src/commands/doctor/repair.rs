@@ -87,7 +87,7 @@ pub(super) fn write_plan(
         let (path, output) = (plan.path().to_string_lossy(), plan.output(options)?);
         let what = match &options.to {
             RepairTo::InPlace => {
-                format!("{path}: would be repaired, and the original kept beside it")
+                format!("{path}: would be repaired, and the original kept next to it")
             }
             _ => format!("{path}: would be repaired as {}", output.to_string_lossy()),
         };
@@ -176,7 +176,7 @@ fn write_changes(
         let shown = changes.rejected.iter().take(MAX_LISTED).map(u64::to_string);
         let shown: Vec<String> = shown.collect();
         let more = if changes.rejected.len() > MAX_LISTED { ", …" } else { "" };
-        let file = rejects.map_or("a file of its own".into(), Path::to_string_lossy);
+        let file = rejects.map_or("a separate file".into(), Path::to_string_lossy);
         let (shown, moved) = (shown.join(", "), verb("moved", "move"));
         lines.push(format!("{moved} {pieces} to {file}: line {shown}{more}"));
     }

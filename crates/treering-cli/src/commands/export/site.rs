@@ -47,7 +47,7 @@ pub(super) fn write(
     let wanted: Vec<SessionInfo> = found.into_iter().filter(is_wanted).collect();
     if wanted.is_empty() {
         let hint = "`treering ls --all` lists the sessions of this machine";
-        return Err(Failure::with_hint("there are no such sessions: nothing was written", hint));
+        return Err(Failure::with_hint("no sessions match: nothing was written", hint));
     }
     // Patterns may reveal what they should hide, so only their hash is stored.
     let mut hasher = DefaultHasher::new();

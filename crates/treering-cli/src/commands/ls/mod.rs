@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
             write_json(session, out)?;
         }
     } else if let (true, Some(store)) = (listed.is_empty(), &store) {
-        let what = format!("no such sessions in the store {}", safe_line(&store.location()));
+        let what = format!("no sessions found in the store {}", safe_line(&store.location()));
         output::write_notice("note", &what);
         if project.is_some() {
             output::write_notice("hint", "`treering ls --all` lists those of all projects");
@@ -237,13 +237,13 @@ fn say_nothing_found(args: &Args, places: &Places, project: Option<&ProjectFilte
         return output::write_notice("note", &format!("no sessions in {}", show(dir)));
     }
     let of = match project {
-        Some(ProjectFilter::Project(project)) => format!(" of {}", show(project.root())),
-        Some(ProjectFilter::Called(name)) => format!(" of a project called {}", safe_line(name)),
+        Some(ProjectFilter::Project(project)) => format!(" in {}", show(project.root())),
+        Some(ProjectFilter::Called(name)) => format!(" in a project named {}", safe_line(name)),
         None => String::new(),
     };
     if found > 0 {
         let others = count(found, "session is", "sessions are");
-        output::write_notice("note", &format!("no such sessions{of}; {others} here in all"));
+        output::write_notice("note", &format!("no sessions found{of}; {others} on this machine"));
         let hint = "`treering ls --all` lists those of all projects";
         return output::write_notice("hint", hint);
     }
@@ -256,7 +256,7 @@ fn say_nothing_found(args: &Args, places: &Places, project: Option<&ProjectFilte
         output::write_notice("note", &format!("looked in {}", list(&there)));
     }
     if !missing.is_empty() {
-        output::write_notice("note", &format!("not there: {}", list(&missing)));
+        output::write_notice("note", &format!("these do not exist: {}", list(&missing)));
     }
     let hint = "`treering ls --dir DIR` looks elsewhere, TREERING_SESSIONS=DIR always; `treering demo` makes a session";
     output::write_notice("hint", hint);

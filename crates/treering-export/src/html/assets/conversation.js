@@ -36,7 +36,7 @@ function layPath(end) {
     pathBox.append(section);
     near.observe(section);
   }
-  if (!said.length) pathBox.append(make('p', 'note', 'Nothing was said here.'));
+  if (!said.length) pathBox.append(make('p', 'note', 'No messages here.'));
 }
 
 // The answers at which another model takes over.

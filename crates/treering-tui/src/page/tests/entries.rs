@@ -112,13 +112,13 @@ fn summaries_and_bookkeeping() {
     let pages = ["k1", "s1", "e1", "l1"].map(|id| shown(&page(id), 60));
     insta::assert_snapshot!(pages.join("\n\n"), @r#"
     compaction · k1 · 2026-01-05 09:00:00 UTC
-    58.2k tokens became this summary · from a2 on all was kept
+    58.2k tokens became this summary · kept from a2 on
     ## Done
 
     all
 
     branch summary · s1 · 2026-01-05 09:00:00 UTC
-    what was left behind ended at zz
+    the branch that was left ended at zz
     Tried it.
 
     context edit · e1 · 2026-01-05 09:00:00 UTC

@@ -195,7 +195,7 @@ fn why_there_is_nothing() {
        session                                      msgs     age
        No sessions on this machine yet.
        Enter  look around in a small demo session
-       Alt+N  start a session of your own
+       Alt+N  start a new session
     ? keys · Enter open · Tab preview · Ctrl+S sort · Ctrl+A sco
     ");
     insta::assert_snapshot!(screen(after("re:(x"), 60, 6), @r"
@@ -264,7 +264,7 @@ fn keys_are_listed() {
     End            to the last session
     Enter          open the session
     Alt+C          continue the session in a copy
-    Alt+R          go on with the session in its agent
+    Alt+R          resume the session in its agent
     Alt+N          start a new session
     Ctrl+S         sort: threaded, recent, relevance
     Ctrl+N         show named sessions only, or all

@@ -45,7 +45,7 @@ pub(super) fn branches(session: &Session, numbers: &BranchNumbers) -> Result<Pag
         ]));
     }
     if lines.is_empty() {
-        lines.push(StyledLine::new(Tone::Dim, "nothing was said yet"));
+        lines.push(StyledLine::new(Tone::Dim, "no messages yet"));
     } else {
         lines.push(StyledLine::default());
         let hint = "/switch N goes to one · /merge N brings its work here · • is where you are";
@@ -118,7 +118,7 @@ pub(super) fn costs(session: &Session) -> Result<Page, Error> {
     }
     if stats.usage.unpriced > 0 {
         lines.push(StyledLine::default());
-        let hint = "?: the server does not say what its answers cost";
+        let hint = "?: the server does not report the cost of its answers";
         lines.push(StyledLine::new(Tone::Dim, hint));
     }
     Ok(Page { lines })

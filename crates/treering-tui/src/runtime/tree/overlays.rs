@@ -19,7 +19,7 @@ pub(super) fn diff(session: &Session, a: &str, b: &str, width: usize) -> Result<
     let Diff { common_ancestor, a: left, b: right, .. } = session.diff(a, b)?;
     let mut page = Page::default();
     let parted = match common_ancestor {
-        Some(entry) => format!("the branches part after {entry}"),
+        Some(entry) => format!("the branches diverge after {entry}"),
         None => "the branches have nothing in common".to_owned(),
     };
     page.lines.push(StyledLine::new(Tone::Dim, &parted));

@@ -188,7 +188,7 @@ fn keys_are_listed() {
     Space                  mark or unmark an entry
     Alt+D                  compare two marked entries, or a marked one with this
     Alt+F                  fork the path to here into a new session
-    Alt+R                  go on from here in the session's agent
+    Alt+R                  resume from here in the session's agent
     Alt+C                  clone the active branch into a new session
     Alt+P                  cherry-pick this entry, or the marked ones, to the leaf
     ↑↓ scroll · any other key closes

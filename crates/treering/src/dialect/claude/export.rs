@@ -159,7 +159,7 @@ impl Export<'_> {
         self.message(&uuid_of(&item.id), parent.as_deref(), &message, item.millis)?;
         Ok(match MessageView::new(&message).role() == item.entry.role.unwrap_or(Role::Other) {
             true => Outcome::Carried,
-            false => Outcome::Adapted("said in the user's name, as the model gets it"),
+            false => Outcome::Adapted("written as a user message, as the model gets it"),
         })
     }
 
@@ -224,7 +224,7 @@ impl Export<'_> {
     fn note(&mut self, leaf: &str) -> Result<()> {
         let fields: [(&str, &[u8]); 3] = [
             ("subtype", b"\"informational\""),
-            ("content", b"\"The conversation stands here.\""),
+            ("content", b"\"The conversation continues here.\""),
             ("level", b"\"info\""),
         ];
         self.record(
@@ -387,9 +387,9 @@ fn left_out(entry: &NewEntry) -> Outcome {
         Kind::Label => "Claude Code has no labels",
         Kind::Leaf => "the active leaf follows from the order of the file",
         Kind::ModelChange => "every message names its model",
-        Kind::SessionInfo => "the name is in a record of its own",
+        Kind::SessionInfo => "the name is in a separate record",
         Kind::Message => "the model is not sent it, or it is part of the system prompt",
-        Kind::ContextEdit => "what it says was done to the messages of the active path",
-        _ => "Claude Code has no place for it",
+        Kind::ContextEdit => "its edits were applied to the messages of the active path",
+        _ => "Claude Code cannot represent it",
     })
 }

@@ -40,11 +40,11 @@ impl TreePage {
         let (cells, last) = match kind {
             INDEX_LEAF | TABLE_LEAF => (start + 8, None),
             INDEX_INTERIOR | TABLE_INTERIOR => (start + 12, Some(u32_at(&bytes, start + 8)?)),
-            _ => return Err(damaged("a page is of no kind that trees have")),
+            _ => return Err(damaged("a page has an unknown type")),
         };
         // A cell takes at least four bytes, and two for its position.
         if count > bytes.len() / 4 {
-            return Err(damaged("a page has more cells than room"));
+            return Err(damaged("a page has more cells than fit in it"));
         }
         Ok(TreePage { bytes, kind, cells, count, last })
     }
@@ -116,14 +116,14 @@ struct Budget(u32);
 impl Budget {
     fn read(&mut self, pages: &Pages, number: u32) -> io::Result<TreePage> {
         let rest = self.0.checked_sub(1);
-        self.0 = rest.ok_or_else(|| damaged("pages of a tree form a ring"))?;
+        self.0 = rest.ok_or_else(|| damaged("pages of a tree form a cycle"))?;
         TreePage::read(pages, number)
     }
 
     fn check_depth(stack: &[(TreePage, usize)]) -> io::Result<()> {
         match stack.len() < MAX_DEPTH {
             true => Ok(()),
-            false => Err(damaged("pages of a tree form a ring")),
+            false => Err(damaged("pages of a tree form a cycle")),
         }
     }
 }
@@ -178,7 +178,7 @@ pub(super) fn row(
         }
         return Ok(());
     }
-    Err(damaged("pages of a tree form a ring"))
+    Err(damaged("pages of a tree form a cycle"))
 }
 
 /// Calls `each` for all entries of an index that begin with a text.

@@ -63,12 +63,12 @@ impl Pages {
         let state = FileState::of(&file.metadata()?);
         let mut start = [0; 100];
         if read_full(&file, 0, &mut start)? < start.len() || !start.starts_with(MAGIC) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no SQLite database"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not an SQLite database"));
         }
         let page_size = match u16_at(&start, 16)? {
             1 => 65536,
             size if size.is_power_of_two() && size >= 512 => usize::from(size),
-            _ => return Err(damaged("the size of its pages is none")),
+            _ => return Err(damaged("its page size is invalid")),
         };
         let wal = Wal::open(&fs::beside(path, "-wal"), page_size)?;
         if wal.is_none() && is_half_written(path)? {
@@ -95,7 +95,7 @@ impl Pages {
         let pages = Pages(Rc::new(pages));
         let first = pages.page(1)?;
         if pages.usable() < 480 {
-            return Err(damaged("its pages have no room"));
+            return Err(damaged("its pages have no usable space"));
         }
         match u32_at(&first, 56)? {
             0 | 1 => Ok(pages),
@@ -146,7 +146,7 @@ impl Pages {
     pub(super) fn page(&self, number: u32) -> io::Result<Rc<[u8]>> {
         let inner = &self.0;
         if number == 0 || number > inner.count {
-            return Err(damaged("a page is not there"));
+            return Err(damaged("a page is missing"));
         }
         if let Some(page) = inner.cache.borrow().get(&number) {
             return Ok(Rc::clone(page));
@@ -179,7 +179,7 @@ impl Pages {
             let reads = self.0.overflow_reads.get() + 1;
             self.0.overflow_reads.set(reads);
             if reads > OVERFLOW_READS * u64::from(self.readable()) {
-                return Err(damaged("rows share their pages"));
+                return Err(damaged("rows share overflow pages"));
             }
             let page = self.page(next)?;
             let content = page.get(4..self.usable()).unwrap_or_default();

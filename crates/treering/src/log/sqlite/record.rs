@@ -80,7 +80,7 @@ impl<'a> Payload<'a> {
                 1..=4 => code,
                 5 => 6,
                 6 | 7 => 8,
-                10 | 11 => return Err(damaged("a value is of no type")),
+                10 | 11 => return Err(damaged("a value has an unknown type")),
                 _ => (code - 12) / 2,
             };
             let len = usize::try_from(len).ok().filter(|len| *len <= self.len - start);

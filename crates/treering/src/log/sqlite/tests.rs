@@ -123,7 +123,7 @@ fn a_file_that_is_none_is_said_to_be_none() {
     let dir = tempfile::tempdir().unwrap();
     let path = small(dir.path(), b"{\"type\":\"session\"}\n", None);
     let error = read(&path, |_| Ok(())).unwrap_err();
-    assert_eq!(error.to_string(), "it is no SQLite database");
+    assert_eq!(error.to_string(), "it is not an SQLite database");
 }
 
 /// Looks at everything in a database. Whatever is wrong with it must end, and not as a panic.
@@ -154,7 +154,7 @@ fn damage_ends_in_errors() {
 
 /// The root of `part` refers to itself, and each of its cells, too.
 #[test]
-fn a_ring_of_pages_ends() {
+fn a_cycle_of_pages_ends() {
     let dir = tempfile::tempdir().unwrap();
     let path = small(dir.path(), SMALL, None);
     let root = read(&path, |database| Ok(database.table("part").unwrap().root)).unwrap();
@@ -170,12 +170,12 @@ fn a_ring_of_pages_ends() {
     ring[start + 400..start + 404].copy_from_slice(&root.to_be_bytes());
     let path = small(dir.path(), &ring, None);
     let error = read(&path, |database| rows(database, "part")).unwrap_err();
-    assert!(error.to_string().contains("ring"), "{error}");
+    assert!(error.to_string().contains("cycle"), "{error}");
     let error = read(&path, |database| {
         let table = database.table("part").unwrap().clone();
         super::btree::row(&database.pages, &table, 1, |_| Ok(()))
     });
-    assert!(error.unwrap_err().to_string().contains("ring"));
+    assert!(error.unwrap_err().to_string().contains("cycle"));
 }
 
 /// A log whose checksums hold states a number of pages that neither it nor the file has.
