@@ -213,7 +213,7 @@ export async function two_branches_side_by_side({ open }) {
 
 export async function any_branch_can_be_the_other_one({ open }) {
   const page = await open('/s/branches/compare?a=b10');
-  assert.match(await page.textContent('main'), /They parted after|Nothing beyond/);
+  assert.match(await page.textContent('main'), /They diverged after|Nothing beyond/);
   await page.selectOption('#other', 'b8');
   await page.waitForURL(/b=b8/);
   await page.waitForSelector('html[data-ready]', { state: 'attached' });
