@@ -120,7 +120,9 @@ fn enter(value: &Bound<'_, PyAny>, around: &mut HashSet<usize>) -> PyResult<()> 
     if around.insert(address(value)) {
         return Ok(());
     }
-    Err(PyValueError::new_err("circular reference: a value that contains itself cannot be written as JSON"))
+    Err(PyValueError::new_err(
+        "circular reference: a value that contains itself cannot be written as JSON",
+    ))
 }
 
 fn kind(value: &Bound<'_, PyAny>) -> String {
@@ -146,7 +148,10 @@ fn write_scalar(value: &Bound<'_, PyAny>, style: Style, out: &mut Vec<u8>) -> Py
         if !number.value().is_finite() {
             let word: &[u8] = match number.value() {
                 _ if style == Style::Compact => {
-                    return Err(PyValueError::new_err(format!("{} cannot be written as JSON", number.value())));
+                    return Err(PyValueError::new_err(format!(
+                        "{} cannot be written as JSON",
+                        number.value()
+                    )));
                 }
                 f64::INFINITY => b"Infinity",
                 f64::NEG_INFINITY => b"-Infinity",
