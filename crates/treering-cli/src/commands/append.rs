@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Fail if this is no longer the session's leaf (an id or its beginning; `none`: no entry)
     #[arg(long, value_name = "ID")]
     expect_leaf: Option<TypedPosition>,
-    /// How durable an entry is when its id is printed
+    /// The durability of an entry when its id is printed
     #[arg(long, value_enum, default_value_t = Promise::None)]
     durability: Promise,
     /// If the file is deleted while the command runs, write the whole session again instead of failing
