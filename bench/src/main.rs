@@ -28,7 +28,10 @@ use std::process::ExitCode;
 use table::Row;
 
 #[derive(Debug, Parser)]
-#[command(name = "treering-bench")]
+#[command(
+    name = "treering-bench",
+    about = "Measure treering against baselines and other agents in one run"
+)]
 struct Args {
     /// Directory of the sessions to measure with; they are made if they are not there (about 5 GB)
     #[arg(long, default_value = "target/bench/data")]
@@ -52,7 +55,7 @@ struct Args {
     helper: Option<Helper>,
 }
 
-/// The tasks for which the benchmark starts itself as another process.
+// The tasks for which the benchmark starts itself as another process. A doc comment here would replace the description in `--help`.
 #[derive(Debug, Subcommand)]
 enum Helper {
     /// Run a command; print its time and peak memory
