@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(short = 'n', long, conflicts_with = "yes")]
     dry_run: bool,
     /// Look in this directory instead of where agents keep their sessions; may be repeated
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     dir: Vec<PathBuf>,
     /// One JSON object per file and line: path, reason (empty, duplicate, unfinished), keeps (the copy
     /// that stays), size, trash (where it is now)

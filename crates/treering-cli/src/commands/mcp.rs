@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long)]
     write: bool,
     /// Serve the sessions in this directory instead of where agents keep them; may be repeated
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     dir: Vec<PathBuf>,
 }
 

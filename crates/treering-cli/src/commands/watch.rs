@@ -30,7 +30,7 @@ pub(crate) struct Args {
     all: bool,
     /// Look in this directory instead of where agents keep their sessions, at all projects; may be
     /// repeated
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     dir: Vec<PathBuf>,
     #[command(flatten)]
     idle: IdleTimeout,

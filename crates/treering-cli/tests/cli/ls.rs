@@ -122,3 +122,15 @@ fn many_files_that_are_no_sessions_are_counted() {
     assert_eq!(ran.stderr.lines().count(), 6, "{}", ran.stderr);
     assert!(ran.stderr.ends_with("warning: … and 3 more files that are not sessions\n"));
 }
+
+#[test]
+fn commands_that_look_in_directories_take_them_with_d() {
+    let place = Place::with_story();
+    for command in [&["ls"][..], &["usage"], &["gc"], &["search", "nothing"]] {
+        let with = |option: &str| {
+            let args = [command, &[option, ".", "--json"]].concat();
+            place.run(&args).ok()
+        };
+        assert_eq!(with("-d"), with("--dir"), "{command:?}");
+    }
+}

@@ -59,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     /// Look in this directory instead of where agents keep their sessions; may be repeated
-    #[arg(long, value_name = "DIR", conflicts_with = "directory")]
+    #[arg(long, short, value_name = "DIR", conflicts_with = "directory")]
     dir: Vec<PathBuf>,
     /// Show times as ages, or as date and time (UTC)
     #[arg(long, value_enum, value_name = "STYLE")]

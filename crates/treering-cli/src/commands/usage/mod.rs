@@ -58,7 +58,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT")]
     model: Option<String>,
     /// Look in this directory instead of where agents keep their sessions; may be repeated
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     dir: Vec<PathBuf>,
     /// The time zone of days: local, UTC, +02:00, Europe/Berlin …
     #[arg(long, value_name = "ZONE", default_value = "local")]
