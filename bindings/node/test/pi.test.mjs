@@ -323,3 +323,61 @@ test("summaries ask the model that was set, and keep the files", async () => {
     pi.setCompleteSimple(undefined);
   }
 });
+
+test("summaries ask through the session's stream function and say what they used", async () => {
+  const manager = SessionManager.inMemory("/project");
+  manager.appendMessage(user("question"));
+  for (let step = 0; step < 6; step++) {
+    manager.appendMessage(assistant("", { usage: undefined, content: [{ type: "toolCall", id: `c${step}`, name: "edit", arguments: { path: `f${step}` } }] }));
+    manager.appendMessage({ role: "toolResult", toolCallId: `c${step}`, toolName: "edit", content: [{ type: "text", text: "x".repeat(400) }], timestamp: 3 });
+    if (step === 1) manager.appendMessage(user("another question"));
+  }
+  const preparation = pi.prepareCompaction(manager.getBranch(), { ...pi.DEFAULT_COMPACTION_SETTINGS, keepRecentTokens: 150 });
+  assert.ok(preparation.isSplitTurn && preparation.messagesToSummarize.length > 0);
+  const asked = [];
+  const usage = { input: 10, output: 2, cacheRead: 1, cacheWrite: 0, totalTokens: 13, cost: { input: 0.5, total: 1 } };
+  const streamFn = async (model, context, options) => {
+    asked.push({ context, options });
+    return { result: async () => assistant("A summary.", { usage }) };
+  };
+  const model = { id: "m", reasoning: true };
+  const result = await pi.compact(preparation, model, "key", { a: "b" }, undefined, undefined, undefined, streamFn, { REGION: "x" }, undefined, undefined, "routing");
+  assert.deepEqual(result.usage, { input: 20, output: 4, cacheRead: 2, cacheWrite: 0, totalTokens: 26, cost: { input: 1, total: 2 } });
+  assert.equal(asked.length, 2);
+  const { context, options } = asked[0];
+  assert.deepEqual(context.messages.map(({ role }) => role), ["system", "user"]);
+  assert.equal(context.systemPrompt, undefined);
+  assert.equal(context.messages[0].content, pi.SUMMARIZATION_SYSTEM_PROMPT);
+  assert.deepEqual([options.apiKey, options.headers.a, options.env.REGION, options.sessionId, options.cacheRetention], ["key", "b", "x", "routing", "none"]);
+  assert.ok(!("maxTokens" in options) && !("reasoning" in options));
+  const branch = await pi.generateBranchSummary(manager.getBranch(), { model, signal: new AbortController().signal, streamFn });
+  assert.ok(branch.summary.includes("A summary.") && asked.length === 3 && asked[2].options.sessionId);
+  assert.deepEqual(await pi.generateSummaryWithUsage([user("x")], model, undefined, "key", undefined, undefined, undefined, undefined, "low", streamFn), { text: "A summary.", usage });
+  assert.match(pi.getSummarizationFailure(assistant("cut", { stopReason: "length" }), "Summarization"), /^Summarization failed: .*incomplete/);
+});
+
+test("summaries take the arguments of earlier versions of pi", async () => {
+  const asked = [];
+  pi.setCompleteSimple(async (model, context, options) => {
+    asked.push({ text: context.messages[0].content[0].text, options });
+    return assistant("A summary.");
+  });
+  const before = pi.getCompatibility();
+  try {
+    const { signal } = new AbortController();
+    const model = { id: "m", reasoning: true };
+    await pi.generateSummary([user("x")], model, 1000, "key", signal, "the tests", "an earlier summary");
+    const preparation = { messagesToSummarize: [user("x")], turnPrefixMessages: [], isSplitTurn: false, firstKeptEntryId: "1", tokensBefore: 1, fileOps: pi.createFileOps(), settings: pi.DEFAULT_COMPACTION_SETTINGS };
+    await pi.compact(preparation, model, "key", "the tests", signal);
+    await pi.compact(preparation, model, "key", undefined, signal);
+    for (const { options } of asked) assert.deepEqual([options.signal, options.headers, options.maxTokens], [signal, undefined, undefined]);
+    assert.deepEqual(asked.map(({ text }) => text.includes("Additional focus: the tests")), [true, true, false]);
+    assert.ok(asked[0].text.includes("an earlier summary"));
+    pi.setCompatibility("pi-0");
+    await pi.generateSummary([user("x")], model, 1000, "key");
+    assert.deepEqual([asked[3].options.maxTokens, asked[3].options.reasoning], [800, "high"]);
+  } finally {
+    pi.setCompatibility(before);
+    pi.setCompleteSimple(undefined);
+  }
+});

@@ -16,6 +16,11 @@ export interface Compatibility {
   summaryFrom: "left" | "to";
   /** Files of versions 1 and 2: rewritten by the first `append`, with a backup, or when they are opened, as in pi. */
   upgrade: "append" | "open";
+  /**
+   * What limits a summary: the `model`, or a part of the tokens that are reserved, as in pi 0.x. With `reserve`, a model that can
+   * reason does so at `high` if no level is passed.
+   */
+  summaryLimit: "model" | "reserve";
   /** The guarantee of an append when it returns. pi leaves it to the operating system. */
   durability: Durability;
 }
@@ -26,6 +31,7 @@ const TREERING: Compatibility = {
   creation: "first-message",
   summaryFrom: "left",
   upgrade: "append",
+  summaryLimit: "model",
   durability: "none",
 };
 
@@ -40,6 +46,7 @@ export const COMPATIBILITY = {
     unknownFile: "replace",
     creation: "first-assistant-message",
     summaryFrom: "to",
+    summaryLimit: "reserve",
   },
 } as const satisfies Record<string, Compatibility>;
 

@@ -11,6 +11,10 @@ export {
 } from "./entries.js";
 export { type ReadonlySessionManager, SessionManager } from "./manager.js";
 export { projectContextEntry, sessionEntryToContextMessages } from "./messages.js";
+export {
+  type CompleteSimple, completeSummarization, getSummarizationFailure, type Model, type ModelContext, type ModelStream, type RetryCallbacks,
+  type RetryPolicy, setCompleteSimple, type StreamFn, SUMMARIZATION_SYSTEM_PROMPT,
+} from "./models.js";
 export { assertValidSessionId, findMostRecentSession, getDefaultSessionDir } from "./paths.js";
 export * from "./search.js";
 export * from "./summaries.js";

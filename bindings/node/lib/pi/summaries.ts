@@ -5,19 +5,9 @@ import {
   formatFileOperations,
 } from "./compaction.js";
 import type { ReadonlySessionManager } from "./manager.js";
+import { ask, getSummarizationFailure, type Model, type RetryCallbacks, type RetryPolicy, type StreamFn, type SummaryRequest } from "./models.js";
 import { branchSummaryMessage, compactionSummaryMessage, projectContextEntry, textOf } from "./messages.js";
 import type { AgentMessage, ContextEditEntry, SessionEntry, Usage } from "./types.js";
-
-/** The model of pi's package that is asked; its members are pi's business. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
-export type Model = { contextWindow?: number; reasoning?: boolean; [member: string]: any };
-
-/** Asks a model, as `completeSimple` of pi's package for models does. */
-export type CompleteSimple = (
-  model: Model,
-  context: { systemPrompt: string; messages: AgentMessage[] },
-  options: Record<string, unknown>,
-) => Promise<AgentMessage>;
 
 /** The result of a compaction, for `appendCompaction`. */
 export interface CompactionResult<T = unknown> {
@@ -57,36 +47,17 @@ export interface GenerateBranchSummaryOptions {
   model: Model;
   apiKey?: string;
   headers?: Record<string, string>;
+  /** Values of the environment that the model's provider gets. */
+  env?: Record<string, string>;
   signal: AbortSignal;
   thinkingLevel?: string;
   customInstructions?: string;
   replaceInstructions?: boolean;
   reserveTokens?: number;
-}
-
-/** The role that models have when they summarize. */
-export const SUMMARIZATION_SYSTEM_PROMPT: string = call("summarizerRole");
-
-/** The packages of pi in which the function that asks models may be. */
-const PACKAGES = ["@earendil-works/pi-ai/compat", "@earendil-works/pi-ai", "@mariozechner/pi-ai"];
-let completeSimple: CompleteSimple | undefined;
-
-/** Sets the function that asks models; that of pi's package is used otherwise, if it is installed. */
-export function setCompleteSimple(complete: CompleteSimple | undefined): void {
-  completeSimple = complete;
-}
-
-async function completer(): Promise<CompleteSimple> {
-  if (completeSimple) return completeSimple;
-  for (const name of PACKAGES) {
-    try {
-      const found = ((await import(name)) as { completeSimple?: CompleteSimple }).completeSimple;
-      if (found) return found;
-    } catch {
-      // Another package of the list may be installed.
-    }
-  }
-  throw new Error(`no model can be asked: install ${PACKAGES.at(-1)}, or pass a function to setCompleteSimple`);
+  /** Asks the model in place of pi's package. */
+  streamFn?: StreamFn;
+  retry?: RetryPolicy;
+  callbacks?: RetryCallbacks;
 }
 
 /** Returns a conversation as text, for a model that summarizes it. */
@@ -94,71 +65,101 @@ export function serializeConversation(messages: AgentMessage[]): string {
   return call("conversationText", {}, messages.map((message) => JSON.stringify(message)));
 }
 
-interface Request {
-  model: Model;
-  prompt: string;
-  apiKey?: string | undefined;
-  headers?: Record<string, string> | undefined;
-  signal?: AbortSignal | undefined;
-  thinkingLevel?: string | undefined;
-  maxTokens?: number | undefined;
+type SummaryOptions = Omit<SummaryRequest, "model" | "prompt">;
+
+/** The arguments of `generateSummary` from the fifth on. */
+type Rest = [
+  headers?: Record<string, string>,
+  signal?: AbortSignal,
+  customInstructions?: string,
+  previousSummary?: string,
+  thinkingLevel?: string,
+  streamFn?: StreamFn,
+  env?: Record<string, string>,
+  retry?: RetryPolicy,
+  callbacks?: RetryCallbacks,
+  sessionId?: string,
+];
+
+/** The same in pi 0.58 and earlier. */
+type EarlyRest = [signal?: AbortSignal, customInstructions?: string, previousSummary?: string];
+
+function isEarly(rest: Rest | EarlyRest): rest is EarlyRest {
+  return rest[0] instanceof AbortSignal || typeof rest[1] === "string";
 }
 
-async function ask({ model, prompt, apiKey, headers, signal, thinkingLevel, maxTokens }: Request): Promise<AgentMessage> {
-  const options: Record<string, unknown> = { apiKey, headers, signal, maxTokens };
-  if (model.reasoning && thinkingLevel && thinkingLevel !== "off") options["reasoning"] = thinkingLevel;
-  const messages = [{ role: "user", content: [{ type: "text", text: prompt }], timestamp: Date.now() }];
-  return (await completer())(model, { systemPrompt: SUMMARIZATION_SYSTEM_PROMPT, messages }, options);
-}
-
-/** Returns why an answer is no summary. */
-function failureOf(answer: AgentMessage): string | undefined {
-  if (answer.stopReason === "error") return answer.errorMessage || "Unknown error";
-  if (answer.stopReason === "length") return "the answer was cut off, so the summary is incomplete";
-  const isCall = Array.isArray(answer.content) && answer.content.some((block: { type: string }) => block.type === "toolCall");
-  return isCall ? "the model called a tool instead of summarizing" : undefined;
-}
-
-async function summary(request: Request, label: string): Promise<{ text: string; usage: Usage }> {
+async function summary(request: SummaryRequest, label: string): Promise<{ text: string; usage: Usage }> {
   const answer = await ask(request);
-  const failure = failureOf(answer);
-  if (failure) throw new Error(`${label} failed: ${failure}`);
+  const failure = getSummarizationFailure(answer, label);
+  if (failure) throw new Error(failure);
   return { text: textOf(answer.content, "\n"), usage: answer.usage };
+}
+
+function historySummary(
+  messages: AgentMessage[], model: Model, previousSummary: string | undefined, instructions: string | undefined, options: SummaryOptions,
+): Promise<{ text: string; usage: Usage }> {
+  const prompt = call<string>("summaryRequest", { conversation: serializeConversation(messages), previousSummary, instructions });
+  return summary({ model, prompt, ...options }, "Summarization");
 }
 
 /** Asks a model for a summary of messages, or to bring an earlier summary up to date. */
 export async function generateSummary(
-  currentMessages: AgentMessage[], model: Model, reserveTokens: number | undefined, apiKey?: string, headers?: Record<string, string>,
-  signal?: AbortSignal, customInstructions?: string, previousSummary?: string, thinkingLevel?: string,
+  currentMessages: AgentMessage[], model: Model, reserveTokens: number | undefined, apiKey?: string, ...rest: Rest | EarlyRest
 ): Promise<string> {
-  const conversation = serializeConversation(currentMessages);
-  const prompt = call<string>("summaryRequest", { conversation, previousSummary, instructions: customInstructions });
-  const maxTokens = reserveTokens === undefined ? undefined : Math.floor(0.8 * reserveTokens);
-  return (await summary({ model, prompt, apiKey, headers, signal, thinkingLevel, maxTokens }, "Summarization")).text;
+  return (await generateSummaryWithUsage(currentMessages, model, reserveTokens, apiKey, ...rest)).text;
 }
 
-/** Carries out a compaction that was prepared. */
+/** Like `generateSummary`, and returns what the request used. */
+export async function generateSummaryWithUsage(
+  currentMessages: AgentMessage[], model: Model, reserveTokens: number | undefined, apiKey?: string, ...rest: Rest | EarlyRest
+): Promise<{ text: string; usage: Usage }> {
+  const all: Rest = isEarly(rest) ? [undefined, ...rest] : rest;
+  const [headers, signal, customInstructions, previousSummary, thinkingLevel, streamFn, env, retry, callbacks, sessionId] = all;
+  const maxTokens = reserveTokens === undefined ? undefined : Math.floor(0.8 * reserveTokens);
+  const options = { apiKey, headers, env, signal, thinkingLevel, maxTokens, streamFn, retry, callbacks, sessionId };
+  return historySummary(currentMessages, model, previousSummary, customInstructions, options);
+}
+
+/** Carries out a compaction that was prepared. The fourth and fifth argument may also be instructions and a signal, as in pi 0.58. */
 export async function compact(
-  preparation: CompactionPreparation, model: Model, apiKey?: string, headers?: Record<string, string>, customInstructions?: string,
-  signal?: AbortSignal, thinkingLevel?: string,
+  preparation: CompactionPreparation, model: Model, apiKey?: string, headers?: Record<string, string> | string,
+  customInstructions?: string | AbortSignal, signal?: AbortSignal, thinkingLevel?: string, streamFn?: StreamFn, env?: Record<string, string>,
+  retry?: RetryPolicy, callbacks?: RetryCallbacks, sessionId?: string,
 ): Promise<CompactionResult<BranchSummaryDetails>> {
+  if (typeof headers === "string" || customInstructions instanceof AbortSignal) {
+    return compact(preparation, model, apiKey, undefined, headers as string | undefined, customInstructions as AbortSignal | undefined);
+  }
   const { messagesToSummarize, turnPrefixMessages, previousSummary, firstKeptEntryId, tokensBefore, fileOps, settings } = preparation;
-  const history =
-    messagesToSummarize.length === 0 && preparation.isSplitTurn
-      ? (previousSummary ?? "No prior history.")
-      : await generateSummary(
-          messagesToSummarize, model, settings.reserveTokens, apiKey, headers, signal, customInstructions, previousSummary, thinkingLevel,
-        );
-  let text = history;
-  if (preparation.isSplitTurn && turnPrefixMessages.length > 0) {
+  const options = { apiKey, headers, env, signal, thinkingLevel, streamFn, retry, callbacks, sessionId };
+  const limit = (part: number) => ({ ...options, maxTokens: Math.floor(part * settings.reserveTokens) });
+  const isSplit = preparation.isSplitTurn && turnPrefixMessages.length > 0;
+  const history: { text: string; usage?: Usage } =
+    isSplit && messagesToSummarize.length === 0
+      ? { text: previousSummary ?? "No prior history." }
+      : await historySummary(messagesToSummarize, model, previousSummary, customInstructions, limit(0.8));
+  let { text, usage } = history;
+  if (isSplit) {
     const conversation = serializeConversation(turnPrefixMessages);
     const prompt = call<string>("prefixRequest", { conversation, instructions: customInstructions });
-    const maxTokens = Math.floor(0.5 * settings.reserveTokens);
-    const prefix = await summary({ model, prompt, apiKey, headers, signal, thinkingLevel, maxTokens }, "Turn prefix summarization");
-    text = `${history}\n\n---\n\n**Turn Context (split turn):**\n\n${prefix.text}`;
+    const prefix = await summary({ model, prompt, ...limit(0.5) }, "Turn prefix summarization");
+    text = `${text}\n\n---\n\n**Turn Context (split turn):**\n\n${prefix.text}`;
+    usage = usage ? addUsage(usage, prefix.usage) : prefix.usage;
   }
   const details = computeFileLists(fileOps);
-  return { summary: text + formatFileOperations(details.readFiles, details.modifiedFiles), firstKeptEntryId, tokensBefore, details };
+  const whole = text + formatFileOperations(details.readFiles, details.modifiedFiles);
+  return { summary: whole, firstKeptEntryId, tokensBefore, ...(usage ? { usage } : {}), details };
+}
+
+/** Adds what two requests used, and what that cost. */
+function addUsage(one: Usage, other: Usage): Usage {
+  const sum: Record<string, unknown> = { ...one };
+  for (const [name, value] of Object.entries(other ?? {})) {
+    const before = sum[name];
+    if (typeof value === "number") sum[name] = (typeof before === "number" ? before : 0) + value;
+    else if (value !== null && typeof value === "object") sum[name] = addUsage((before ?? {}) as Usage, value as Usage);
+    else sum[name] ??= value;
+  }
+  return sum as Usage;
 }
 
 /** Returns the entries that are left when the leaf goes from one entry to another. */
@@ -224,8 +225,8 @@ export async function generateBranchSummary(entries: SessionEntry[], options: Ge
   const prompt = call<string>("branchRequest", { conversation, instructions: customInstructions, replaceInstructions });
   const answer = await ask({ ...options, prompt });
   if (answer.stopReason === "aborted") return { aborted: true };
-  const failure = failureOf(answer);
-  if (failure) return { error: `Branch summarization failed: ${failure}` };
+  const failure = getSummarizationFailure(answer, "Branch summarization");
+  if (failure) return { error: failure };
   const { readFiles, modifiedFiles } = computeFileLists(fileOps);
   const text = call<string>("branchPreamble") + textOf(answer.content, "\n") + formatFileOperations(readFiles, modifiedFiles);
   return { summary: text, usage: answer.usage, readFiles, modifiedFiles };
