@@ -1,7 +1,7 @@
 // node install.mjs CACHE_DIR: puts the pinned packages into the cache, once.
 //
 // Only the session managers are needed, so each package of pi is unpacked on its own, without the many dependencies
-// of the whole agent. That also lets pi 1.5.0 run on node 20, and not all of its dependencies are published.
+// of the whole agent. That also lets pi 1.5.2 run on node 20, and not all of its dependencies are published.
 // Chimera depends on nothing. omp's session manager imports much of omp, so all of it is installed, with the bun it runs on.
 //
 // Without pi the exit code is 1. Another agent that cannot be installed is named; main.mjs then says which checks that costs.
@@ -17,14 +17,14 @@ const PACKAGES = [
     integrity: "sha512-gXQh3SaZmWTfVMc4Ao5+LGbVeKvzyO7tolok0nLsZgq9nGjZx/EEU3NM8C+qUnB4Nvs2rswG5qOVgLzQkq0fHQ==",
   },
   {
-    dir: "pi-1.5.0",
-    spec: "@earendil-works/pi-coding-agent@1.5.0",
-    integrity: "sha512-xNDZ5kqowO6Z03FS2gwAkPEGk1ssxVcYKQ6qZId84mFEvwACvvyc2l0vAMOS+c5zvxLRMLBE9r4y44IGYkMJaQ==",
+    dir: "pi-1.5.2",
+    spec: "@earendil-works/pi-coding-agent@1.5.2",
+    integrity: "sha512-mUWI04rqF1Vd/m1q+Ps1XeWsTXEVvRUnsmRa83I3Dzua0Tx5bYS93imeqtIfrXf7PkkaR6ERz+AuQhIJlom5yA==",
   },
   {
-    dir: "pi-ai-1.5.0",
-    spec: "@earendil-works/pi-ai@1.5.0",
-    integrity: "sha512-VeWxNqTHSqRCf8AcY/6kvNwh+neRL6MPxZPePVztIQy6qqK9MR/YoCSN/ZgDnIyCD3pqEXgRyQbzk4KV4uvjbg==",
+    dir: "pi-ai-1.5.2",
+    spec: "@earendil-works/pi-ai@1.5.2",
+    integrity: "sha512-2tWPSnV3qzfiDIY3aWluBag3vC++Vs+VsXt/UquSU5onPMohPih72FUhIhaqmDdMYubOgB3Byl9uF4Vk40JLvQ==",
   },
 ];
 const LIBRARIES = ["cross-spawn@7.0.6", "uuid@14.0.3"];
@@ -104,7 +104,7 @@ function linkPiAi() {
   const at = join(cache, "node_modules", "@earendil-works", "pi-ai");
   mkdirSync(at, { recursive: true });
   writeFileSync(join(at, "package.json"), '{"name":"@earendil-works/pi-ai","type":"module","exports":{".":"./index.js","./compat":"./compat.js"}}\n');
-  const real = "../../../pi-ai-1.5.0/dist/utils";
+  const real = "../../../pi-ai-1.5.2/dist/utils";
   writeFileSync(join(at, "index.js"), ["transcript", "uuid", "text", "retry"].map((m) => `export * from "${real}/${m}.js";\n`).join(""));
   writeFileSync(join(at, "compat.js"), 'export const completeSimple = () => { throw new Error("there is no model here"); };\n');
 }

@@ -38,7 +38,7 @@ const work = join(resolve(options.cache), "work");
 rmSync(work, { recursive: true, force: true });
 mkdirSync(work, { recursive: true });
 
-const [pi15, pi73] = await Promise.all(["1.5.0", "0.73.1"].map((version) => Pi.start(version, options.cache)));
+const [pi15, pi73] = await Promise.all(["1.5.2", "0.73.1"].map((version) => Pi.start(version, options.cache)));
 const setup = {
   pi15, pi73, work, cache: options.cache,
   treering: options["self-check"] ? new StandIn(pi15, work) : new Treering(resolve(binary)),

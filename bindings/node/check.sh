@@ -91,10 +91,10 @@ conformance="$root/target/conformance"
 mkdir -p "$conformance"
 if node "$root/conformance/install.mjs" "$conformance" 2>/dev/null; then
   for compatibility in treering pi-1; do
-    (cd "$app" && node test/compat/differential.mjs "$conformance/pi-1.5.0/dist/core/session-manager.js" "$compatibility")
+    (cd "$app" && node test/compat/differential.mjs "$conformance/pi-1.5.2/dist/core/session-manager.js" "$compatibility")
   done
 else
-  echo "SKIPPED: pi 1.5.0 could not be installed"
+  echo "SKIPPED: pi 1.5.2 could not be installed"
 fi
 if [ -x "$bun" ] && [ -d "$conformance/omp/node_modules/@oh-my-pi" ]; then
   (cd "$app" && HOME="$work" "$bun" test/compat/omp.mjs "$conformance/omp")

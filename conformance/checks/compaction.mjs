@@ -1,5 +1,5 @@
 // E. What a compaction would do: pi's own planning functions against `treering compact --dry-run`.
-// The rules are those of pi 1.5.0; 0.73.1 cuts and counts by older ones (no edits, no images, no system messages).
+// The rules are those of pi 1.5.2; 0.73.1 cuts and counts by older ones (no edits, no images, no system messages).
 import { mustEqual } from "../lib/compare.mjs";
 import { makeScript } from "../lib/script.mjs";
 import { forEachSeed, picks } from "../lib/seeded.mjs";

@@ -22,7 +22,7 @@ async function replace({ treering, cache, work, round, verb, story }) {
   const ids = write(file, verb);
   story.files.push(file);
   const appender = new URL("../lib/pi-appender.mjs", import.meta.url).pathname;
-  const pi = fork(appender, [join(resolve(cache), "pi-1.5.0"), file], { serialization: "json" });
+  const pi = fork(appender, [join(resolve(cache), "pi-1.5.2"), file], { serialization: "json" });
   const messages = heard(pi);
   await messages.next();
   if (verb === "migrate") {

@@ -21,14 +21,14 @@ const load = (name) => import(pathToFileURL(join(process.argv[2], "dist/core", n
 const { SessionManager } = await load("session-manager.js");
 const { convertToLlm } = await load("messages.js");
 
-// Only 1.5.0 is asked about compactions; the older version's planning needs packages that are not installed.
-const planner = process.argv[2].endsWith("1.5.0") && {
+// Only 1.5.2 is asked about compactions; the older version's planning needs packages that are not installed.
+const planner = process.argv[2].endsWith("1.5.2") && {
   SessionManager, toLlm: convertToLlm,
   compaction: await load("compaction/compaction.js"), utils: await load("compaction/utils.js"),
-  currentSystem: (await import(pathToFileURL(join(process.argv[2], "../pi-ai-1.5.0/dist/utils/transcript.js")))).getCurrentSystemMessage,
+  currentSystem: (await import(pathToFileURL(join(process.argv[2], "../pi-ai-1.5.2/dist/utils/transcript.js")))).getCurrentSystemMessage,
 };
 
-const totals = process.argv[2].endsWith("1.5.0") && (await load("usage-totals.js"));
+const totals = process.argv[2].endsWith("1.5.2") && (await load("usage-totals.js"));
 
 const verbs = {
   usageTotals: (request) => usageTotals(SessionManager, totals, request),
