@@ -8,8 +8,11 @@ use crate::context::Context;
 
 /// The longest id of a tool call that the API accepts.
 const LONGEST_CALL_ID: usize = 64;
+const LONGEST_TOOL_NAME: usize = 128;
+const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 const BREAKPOINT: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 const OPENING: &str = "(The conversation begins with an answer.)";
+const CUT_OFF: &str = "(The answer was cut off here.)";
 const ERROR_IMAGES: &str = "(Images of failed tool calls follow.)";
 
 impl Context {
@@ -17,7 +20,7 @@ impl Context {
     ///
     /// The context is paired [strictly](super::Pairing::Strict). All results of one answer's calls
     /// are in the user message after it; consecutive messages of the same role are joined; thinking
-    /// is sent back with its signature, or left out and reported if it has none.
+    /// is sent back with its signature, or left out and reported if it has none of this API.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -33,10 +36,20 @@ impl Context {
         let llm = self.strict();
         let mut turns = Turns::read(&llm, options);
         turns.retain(|speaker, part| match (speaker, part) {
-            (_, ContentPart::Thinking { signature: None, .. }) => Err(Refused::Thinking),
+            (_, ContentPart::Thinking { signature, .. })
+                if !signature.as_deref().is_some_and(is_signature) =>
+            {
+                Err(Refused::Thinking)
+            }
+            (_, ContentPart::Image { mime_type, .. }) if !IMAGE_TYPES.contains(&&**mime_type) => {
+                Err(Refused::Block("image"))
+            }
             (speaker, part) => refuse_misplaced(speaker, part),
         });
+        turns.drop_trailing_thinking();
+        trim_end(&mut turns);
         turns.rename_calls(LONGEST_CALL_ID);
+        turns.rename_tools(LONGEST_TOOL_NAME, &options.tools);
         let Turns { turns, mut repairs } = turns;
         let mut request = Request::new(options);
         for turn in &turns {
@@ -46,10 +59,33 @@ impl Context {
     }
 }
 
+/// Returns whether the API may have signed a thought so. Agents store something else in the same place
+/// for other APIs: the reasoning item, or the name of the field that the text came in.
+fn is_signature(signature: &str) -> bool {
+    !signature.starts_with('{')
+        && !matches!(signature, "reasoning" | "reasoning_content" | "reasoning_text")
+}
+
+/// Removes and reports the white space at the end of an answer that the context ends with.
+fn trim_end(turns: &mut Turns<'_>) {
+    let Some(Turn { entry, speaker: Speaker::Assistant, parts, .. }) = turns.turns.last_mut()
+    else {
+        return;
+    };
+    if let Some(ContentPart::Text { text, .. }) = parts.last_mut()
+        && text.ends_with(char::is_whitespace)
+    {
+        *text = text.trim_end().to_owned().into();
+        turns.repairs.push(ContextRepair::TrailingSpaceDropped { entry: entry.clone() });
+    }
+}
+
 /// A request under construction.
 struct Request {
     system: Vec<String>,
     messages: Vec<Message>,
+    /// Whether the last turn was an answer that failed or was aborted.
+    is_cut_off: bool,
 }
 
 /// Consecutive turns of the same role.
@@ -63,7 +99,8 @@ struct Message {
 impl Request {
     fn new(options: &RequestOptions) -> Self {
         let system = options.system.as_deref().filter(|system| !system.trim().is_empty());
-        Request { system: system.map(text_block).into_iter().collect(), messages: Vec::new() }
+        let system = system.map(text_block).into_iter().collect();
+        Request { system, messages: Vec::new(), is_cut_off: false }
     }
 
     fn turn(&mut self, turn: &Turn<'_>, repairs: &mut Vec<ContextRepair>) {
@@ -77,10 +114,17 @@ impl Request {
             Speaker::System | Speaker::User | Speaker::Tool { .. } => "user",
             Speaker::Assistant => "assistant",
         };
-        if self.messages.is_empty() && role == "assistant" {
+        // An answer with thinking must begin with it, so it cannot be joined to a part of another.
+        let added = match role {
+            "assistant" if self.messages.is_empty() => Some(OPENING),
+            "assistant" if self.is_cut_off && turn.has_thinking() => Some(CUT_OFF),
+            _ => None,
+        };
+        if let Some(added) = added {
             repairs.push(ContextRepair::UserMessageAdded { entry: turn.entry.clone() });
-            self.message("user").blocks.push(text_block(OPENING));
+            self.message("user").blocks.push(text_block(added));
         }
+        self.is_cut_off = turn.is_cut_off;
         let message = self.message(role);
         match &turn.speaker {
             Speaker::Tool { call, is_error } => {

@@ -1,10 +1,12 @@
-//! Removes what providers refuse: empty messages, empty text blocks, texts that are not Unicode.
+//! Removes what providers refuse: empty messages, empty text blocks, images without data, texts that
+//! are not Unicode.
 
 use super::{ContextRepair, LlmContext};
 use crate::context::ContextMessage;
 use crate::entry::{MessageView, Role};
 use crate::json;
 use std::borrow::Cow;
+use std::iter;
 
 /// Cleans every message and reports each change.
 pub(super) fn clean(llm: LlmContext) -> LlmContext {
@@ -15,11 +17,38 @@ pub(super) fn clean(llm: LlmContext) -> LlmContext {
             message.json = valid.into_bytes();
             out.repairs.push(ContextRepair::TextReplaced { entry: message.entry.clone() });
         }
+        drop_broken_images(&mut message, &mut out.repairs);
         if let Some(message) = without_empty(message, &mut out.repairs) {
             out.messages.push(message);
         }
     }
     out
+}
+
+/// Removes images that no provider can decode. Some agents store a reference instead of the data,
+/// whose target may be missing.
+fn drop_broken_images(message: &mut ContextMessage, repairs: &mut Vec<ContextRepair>) {
+    let content = MessageView::new(&message.json).get("content").unwrap_or_default();
+    let blocks = json::elements(content);
+    let count = blocks.len();
+    let kept: Vec<&[u8]> = blocks.into_iter().filter(|block| !is_broken_image(block)).collect();
+    let dropped = count - kept.len();
+    if dropped > 0 {
+        let content = [b"[", &*kept.join(&b","[..]), b"]"].concat();
+        message.json = json::with_member(&message.json, "content", &content);
+        let (entry, block) = (message.entry.clone(), "image".to_owned());
+        repairs.extend(iter::repeat_n(ContextRepair::BlockDropped { entry, block }, dropped));
+    }
+}
+
+fn is_broken_image(block: &[u8]) -> bool {
+    let [kind, data, mime_type] = json::get_all(block, ["type", "data", "mimeType"]);
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_= \r\n".contains(&byte);
+    let is_base64 = |data: &str| !data.is_empty() && data.bytes().all(is_digit);
+    let is_image = |mime_type: &str| mime_type.starts_with("image/");
+    kind.and_then(json::string).as_deref() == Some("image")
+        && !(data.and_then(json::string).as_deref().is_some_and(is_base64)
+            && mime_type.and_then(json::string).as_deref().is_some_and(is_image))
 }
 
 /// Returns the message without empty text blocks, or `None` if it has no other content. A tool

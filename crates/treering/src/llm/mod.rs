@@ -28,8 +28,8 @@ pub enum Pairing {
     #[default]
     Raw,
     /// Every tool call is followed by its result and every result follows its call, no message and
-    /// no text block is empty, and every text is valid Unicode, as providers demand. The context
-    /// itself is not changed; every change is reported.
+    /// no text block is empty, every image has data, and every text is valid Unicode, as providers
+    /// demand. The context itself is not changed; every change is reported.
     Strict,
 }
 
@@ -54,14 +54,21 @@ pub enum ContextRepair {
     RoleDropped { entry: EntryId, role: String },
     /// The provider does not accept a block of this type in such a message; it was dropped.
     BlockDropped { entry: EntryId, block: String },
-    /// Thinking without a signature of the requested model cannot be sent back; it was dropped.
+    /// Thinking cannot be sent back without a signature of the requested model, or if the answer
+    /// ended with it; it was dropped.
     ThinkingDropped { entry: EntryId },
     /// The provider does not accept the id of a tool call; the call and its result got another one.
     CallRenamed { entry: EntryId, from: String, to: String },
+    /// The provider does not accept the name of a called tool; the call got another one.
+    ToolRenamed { entry: EntryId, from: String, to: String },
     /// The arguments of a tool call are not a JSON object; they were put into one, as `value`.
     ArgumentsWrapped { entry: EntryId, call: String },
-    /// The provider requires a user message first; one was added.
+    /// The provider requires a user message first, and between an answer that was cut off and one
+    /// with thinking; one was added.
     UserMessageAdded { entry: EntryId },
+    /// The context ends with an answer that ends with white space, which the provider refuses; the
+    /// white space was dropped.
+    TrailingSpaceDropped { entry: EntryId },
 }
 
 impl ContextRepair {
@@ -78,8 +85,10 @@ impl ContextRepair {
             | ContextRepair::BlockDropped { entry, .. }
             | ContextRepair::ThinkingDropped { entry }
             | ContextRepair::CallRenamed { entry, .. }
+            | ContextRepair::ToolRenamed { entry, .. }
             | ContextRepair::ArgumentsWrapped { entry, .. }
-            | ContextRepair::UserMessageAdded { entry } => entry,
+            | ContextRepair::UserMessageAdded { entry }
+            | ContextRepair::TrailingSpaceDropped { entry } => entry,
         }
     }
 }
@@ -121,6 +130,9 @@ impl std::fmt::Display for ContextRepair {
             ContextRepair::CallRenamed { from, to, .. } => {
                 write!(f, "tool call {from} is called {to} in the request")
             }
+            ContextRepair::ToolRenamed { from, to, .. } => {
+                write!(f, "the tool {from:?} is called {to} in the request")
+            }
             ContextRepair::ArgumentsWrapped { call, .. } => {
                 write!(
                     f,
@@ -128,7 +140,10 @@ impl std::fmt::Display for ContextRepair {
                 )
             }
             ContextRepair::UserMessageAdded { .. } => {
-                write!(f, "the context begins with an answer: a user message was added before it")
+                write!(f, "the provider requires a user message before this answer: one was added")
+            }
+            ContextRepair::TrailingSpaceDropped { .. } => {
+                write!(f, "white space at the end of the last answer was left out")
             }
         }
     }

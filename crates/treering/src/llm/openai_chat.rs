@@ -8,6 +8,7 @@ use crate::context::Context;
 
 /// The longest id of a tool call that the API accepts.
 const LONGEST_CALL_ID: usize = 40;
+const LONGEST_TOOL_NAME: usize = 64;
 const TOOL_IMAGES: &str = "(Images of tool results follow.)";
 
 impl Context {
@@ -34,6 +35,7 @@ impl Context {
             (speaker, part) => refuse_misplaced(speaker, part),
         });
         turns.rename_calls(LONGEST_CALL_ID);
+        turns.rename_tools(LONGEST_TOOL_NAME, &options.tools);
         let mut messages = Vec::new();
         if let Some(system) = options.system.as_deref().filter(|system| !system.trim().is_empty()) {
             messages.push(message("system", &quoted(system)));

@@ -6,15 +6,18 @@ use super::request::{
 use super::{ProviderRequest, RequestOptions};
 use crate::context::Context;
 use crate::json;
+use std::collections::HashSet;
 
 /// The longest id of a tool call that the API accepts.
 const LONGEST_CALL_ID: usize = 64;
+const LONGEST_TOOL_NAME: usize = 64;
 
 impl Context {
     /// Returns the `instructions`, `input` and `tools` of a request to OpenAI's Responses API.
     ///
-    /// The context is paired [strictly](super::Pairing::Strict). Reasoning is sent back if its
-    /// signature is a reasoning item of the API, and otherwise left out and reported.
+    /// The context is paired [strictly](super::Pairing::Strict). Reasoning is sent back once if its
+    /// signature is a reasoning item of the API and a part of the answer follows it, and otherwise
+    /// left out and reported.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -30,14 +33,18 @@ impl Context {
         let llm = self.strict();
         let mut turns = Turns::read(&llm, options);
         keep_call_ids(&mut turns);
+        let mut seen = HashSet::new();
         turns.retain(|speaker, part| match (speaker, part) {
             (_, ContentPart::Thinking { signature, .. }) => match signature.as_deref() {
-                Some(item) if is_reasoning_item(item) => Ok(()),
+                Some(item) if is_reasoning_item(item) && is_first(item, &mut seen) => Ok(()),
                 _ => Err(Refused::Thinking),
             },
             (speaker, part) => refuse_misplaced(speaker, part),
         });
+        turns.drop_trailing_thinking();
+        keep_message_ids(&mut turns);
         turns.rename_calls(LONGEST_CALL_ID);
+        turns.rename_tools(LONGEST_TOOL_NAME, &options.tools);
         let items: Vec<String> = turns.turns.iter().flat_map(items).collect();
         let mut out = "{".to_owned();
         if let Some(system) = options.system.as_deref().filter(|system| !system.trim().is_empty()) {
@@ -74,6 +81,33 @@ fn keep_call_ids(turns: &mut Turns<'_>) {
             }
         }
     }
+}
+
+/// Removes the ids of texts, except those that follow a reasoning item in the same message: the API
+/// refuses an id whose reasoning item is missing, and one that occurs twice.
+fn keep_message_ids(turns: &mut Turns<'_>) {
+    let mut seen = HashSet::new();
+    for turn in &mut turns.turns {
+        let mut has_reasoning = false;
+        for part in &mut turn.parts {
+            match part {
+                ContentPart::Thinking { .. } => has_reasoning = true,
+                ContentPart::Text { signature, .. } => {
+                    let id = signature.as_deref().and_then(message_id);
+                    if !has_reasoning || id.is_some_and(|id| !seen.insert(id)) {
+                        *signature = None;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Returns whether no reasoning item with the same id was seen before.
+fn is_first(item: &str, seen: &mut HashSet<String>) -> bool {
+    let id = json::get(item.as_bytes(), "id").and_then(json::string);
+    id.is_none_or(|id| seen.insert(id.into_owned()))
 }
 
 fn is_reasoning_item(signature: &str) -> bool {
@@ -134,7 +168,9 @@ fn output(part: &ContentPart<'_>) -> Option<String> {
             );
             Some(out)
         }
-        ContentPart::Thinking { signature, .. } => signature.as_deref().map(str::to_owned),
+        ContentPart::Thinking { signature, .. } => {
+            signature.as_deref().map(|item| json::to_unicode(item.as_bytes()).into_owned())
+        }
         ContentPart::Call { id, name, arguments } => {
             let mut out = "{\"type\":\"function_call\"".to_owned();
             member(&mut out, "call_id", id);

@@ -130,6 +130,8 @@ pub(super) struct Turn<'a> {
     pub(super) entry: &'a EntryId,
     pub(super) speaker: Speaker<'a>,
     pub(super) parts: Vec<ContentPart<'a>>,
+    /// Whether this is an answer that failed or was aborted.
+    pub(super) is_cut_off: bool,
 }
 
 pub(super) enum Speaker<'a> {
@@ -172,7 +174,9 @@ impl<'a> Turns<'a> {
                 matches!(speaker, Speaker::Assistant) && is_by(view, options.model.as_ref());
             let parts = turns.parts(view, &message.entry, replays);
             if !parts.is_empty() || matches!(speaker, Speaker::Tool { .. }) {
-                turns.turns.push(Turn { entry: &message.entry, speaker, parts });
+                let is_cut_off = matches!(speaker, Speaker::Assistant)
+                    && matches!(view.field("stopReason").as_deref(), Some("error" | "aborted"));
+                turns.turns.push(Turn { entry: &message.entry, speaker, parts, is_cut_off });
             } else {
                 let role = view.role_name().into_owned();
                 let entry = message.entry.clone();
@@ -190,7 +194,8 @@ impl<'a> Turns<'a> {
     ) -> Vec<ContentPart<'a>> {
         let content = view.get("content").unwrap_or_default();
         if let Some(text) = json::string(content) {
-            return vec![ContentPart::Text { text, signature: None }];
+            let part = (!is_blank(&text)).then_some(ContentPart::Text { text, signature: None });
+            return part.into_iter().collect();
         }
         let mut parts = Vec::new();
         for block in json::elements(content) {
@@ -199,6 +204,10 @@ impl<'a> Turns<'a> {
                     self.repairs.push(ContextRepair::ThinkingDropped { entry: entry.clone() });
                 }
                 Some(ContentPart::Text { text, .. }) if is_blank(&text) => {}
+                // Only the model that wrote a text knows the id in its signature.
+                Some(ContentPart::Text { text, .. }) if !replays => {
+                    parts.push(ContentPart::Text { text, signature: None });
+                }
                 part => parts.extend(part),
             }
         }
@@ -251,10 +260,9 @@ impl<'a> Turns<'a> {
     /// and its result the same id. After strict pairing, a result belongs to the nearest call above
     /// it.
     pub(super) fn rename_calls(&mut self, longest: usize) {
-        let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        let is_fine = |id: &str| !id.is_empty() && id.len() <= longest && id.bytes().all(is_safe);
         let all = self.turns.iter().flat_map(Turn::call_ids);
-        let mut taken: HashSet<String> = all.filter(|id| is_fine(id)).map(str::to_owned).collect();
+        let fine = all.filter(|id| is_safe_id(id, longest));
+        let mut taken: HashSet<String> = fine.map(str::to_owned).collect();
         let mut seen: HashSet<String> = HashSet::new();
         // The new ids of calls without results so far, by the id that the results name.
         let mut waiting: HashMap<String, VecDeque<String>> = HashMap::new();
@@ -262,7 +270,7 @@ impl<'a> Turns<'a> {
             for part in &mut turn.parts {
                 let ContentPart::Call { id, .. } = part else { continue };
                 let mut name = id.to_string();
-                if !is_fine(id) || !seen.insert(name.clone()) {
+                if !is_safe_id(id, longest) || !seen.insert(name.clone()) {
                     name = unused_id(id, longest, &taken);
                     taken.insert(name.clone());
                     let (from, to) = (id.to_string(), name.clone());
@@ -280,6 +288,48 @@ impl<'a> Turns<'a> {
         }
     }
 
+    /// Gives every called tool a name of at most `longest` characters from `A-Z a-z 0-9 _ -`, unless
+    /// the request defines a tool of this name.
+    pub(super) fn rename_tools(&mut self, longest: usize, tools: &[Tool]) {
+        for turn in &mut self.turns {
+            for part in &mut turn.parts {
+                let ContentPart::Call { name, .. } = part else { continue };
+                if is_safe_id(name, longest) || tools.iter().any(|tool| tool.name == *name) {
+                    continue;
+                }
+                let to = match safe_id(name, longest) {
+                    to if to.is_empty() => "unnamed".to_owned(),
+                    to => to,
+                };
+                let (entry, from) = (turn.entry.clone(), name.to_string());
+                self.repairs.push(ContextRepair::ToolRenamed { entry, from, to: to.clone() });
+                *name = Cow::Owned(to);
+            }
+        }
+    }
+
+    /// Removes and reports the thinking that no other part of the answer follows: providers refuse
+    /// it. An answer may continue in the next message, unless it was cut off.
+    pub(super) fn drop_trailing_thinking(&mut self) {
+        let mut is_continued = false;
+        for turn in self.turns.iter_mut().rev() {
+            let is_answer = matches!(turn.speaker, Speaker::Assistant);
+            if is_answer && (turn.is_cut_off || !is_continued) {
+                while let Some(ContentPart::Thinking { .. }) = turn.parts.last() {
+                    turn.parts.pop();
+                    let entry = turn.entry.clone();
+                    self.repairs.push(ContextRepair::ThinkingDropped { entry });
+                }
+            }
+            // A message that is now empty is removed below: it continues nothing.
+            is_continued = match turn.parts.is_empty() {
+                true => is_continued && is_answer,
+                false => is_answer,
+            };
+        }
+        self.retain(|_, _| Ok(()));
+    }
+
     /// Removes and reports the parts that `keeps` refuses, and drops turns that become empty.
     pub(super) fn retain(
         &mut self,
@@ -287,7 +337,7 @@ impl<'a> Turns<'a> {
     ) {
         let repairs = &mut self.repairs;
         self.turns.retain_mut(|turn| {
-            let Turn { entry, speaker, parts } = turn;
+            let Turn { entry, speaker, parts, .. } = turn;
             parts.retain_mut(|part| match keeps(speaker, part) {
                 Ok(()) => true,
                 Err(Refused::Thinking) => {
@@ -351,6 +401,10 @@ impl Turn<'_> {
         })
     }
 
+    pub(super) fn has_thinking(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, ContentPart::Thinking { .. }))
+    }
+
     /// Returns the texts of the message, joined.
     pub(super) fn text(&self) -> String {
         let texts: Vec<&str> = self
@@ -365,9 +419,22 @@ impl Turn<'_> {
     }
 }
 
+fn is_safe(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
+}
+
+/// Returns whether all providers accept the text as an id or a name of this length.
+fn is_safe_id(id: &str, longest: usize) -> bool {
+    !id.is_empty() && id.len() <= longest && id.chars().all(is_safe)
+}
+
+/// Returns the text with `_` for every character that an id cannot have.
+fn safe_id(id: &str, longest: usize) -> String {
+    id.chars().map(|c| if is_safe(c) { c } else { '_' }).take(longest).collect()
+}
+
 fn unused_id(id: &str, longest: usize, taken: &HashSet<String>) -> String {
-    let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let safe: String = id.chars().map(|c| if is_safe(c) { c } else { '_' }).take(longest).collect();
+    let safe = safe_id(id, longest);
     let base = if safe.is_empty() { "call".to_owned() } else { safe };
     let mut name = base.clone();
     let mut count = 1_u32;

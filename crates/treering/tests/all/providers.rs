@@ -241,15 +241,148 @@ fn calls_that_share_an_id_get_ids_of_their_own() {
     assert_eq!((ids(3, "id"), ids(4, "tool_use_id")), (vec![json!("1_3")], vec![json!("1_3")]));
 }
 
+fn user() -> Value {
+    json!({"role":"user","content":"go"})
+}
+
+#[test]
+fn thinking_at_the_end_of_an_answer_is_not_sent() {
+    let item = r#"{"type":"reasoning","id":"rs_1","summary":[]}"#;
+    let thought = |signature: &str| {
+        json!({"role":"assistant","stopReason":"aborted","content":[
+            {"type":"thinking","thinking":"hm","thinkingSignature":signature}]})
+    };
+    let repairs = [
+        ContextRepair::ThinkingDropped { entry: "e1".into() },
+        ContextRepair::EmptyMessageDropped { entry: "e1".into(), role: "assistant".into() },
+    ];
+    let options = RequestOptions::new();
+    let request = context(&[user(), thought("sig")]).to_anthropic(&options);
+    assert_eq!(parsed(&request)["messages"].as_array().unwrap().len(), 1);
+    assert_eq!(request.repairs, repairs);
+    let request = context(&[user(), thought(item), user()]).to_openai_responses(&options);
+    assert!(!request.json.contains("rs_1"));
+    assert_eq!(request.repairs, repairs);
+    // An answer in two messages, as some agents record it, keeps its thinking.
+    let first = json!({"role":"assistant","content":[
+        {"type":"thinking","thinking":"hm","thinkingSignature":"sig"}]});
+    let second = json!({"role":"assistant","content":[{"type":"text","text":"Yes."}]});
+    let request = context(&[user(), first, second]).to_anthropic(&options);
+    assert_eq!(request.repairs, []);
+}
+
+#[test]
+fn a_retried_answer_begins_with_its_thinking() {
+    let messages = [
+        user(),
+        json!({"role":"assistant","stopReason":"error","content":[{"type":"text","text":"par"}]}),
+        json!({"role":"assistant","content":[
+            {"type":"thinking","thinking":"hm","thinkingSignature":"sig"},
+            {"type":"text","text":"Yes."}]}),
+        user(),
+    ];
+    let request = context(&messages).to_anthropic(&RequestOptions::new());
+    let messages = &parsed(&request)["messages"];
+    assert_eq!(messages[2]["content"][0]["text"], "(The answer was cut off here.)");
+    assert_eq!(messages[3]["content"][0]["type"], "thinking");
+    assert_eq!(request.repairs, [ContextRepair::UserMessageAdded { entry: "e2".into() }]);
+}
+
+#[test]
+fn an_answer_at_the_end_has_no_trailing_space() {
+    let messages = [user(), json!({"role":"assistant","content":[{"type":"text","text":"So \n"}]})];
+    let request = context(&messages).to_anthropic(&RequestOptions::new());
+    assert_eq!(parsed(&request)["messages"][1]["content"][0]["text"], "So");
+    assert_eq!(request.repairs, [ContextRepair::TrailingSpaceDropped { entry: "e1".into() }]);
+}
+
+#[test]
+fn images_that_no_provider_can_decode_are_left_out_and_reported() {
+    let image = |data: &str, mime: &str| json!({"type":"image","data":data,"mimeType":mime});
+    let content = json!([
+        {"type":"image"},
+        image("", "image/png"),
+        image("blob:sha256:00", "image/png"),
+        image("QQ==", "text/plain"),
+        image("QQ==", "image/bmp"),
+        {"type":"text","text":"look"}]);
+    let context = context(&[json!({"role":"user","content":content})]);
+    let dropped = ContextRepair::BlockDropped { entry: "e0".into(), block: "image".into() };
+    let options = RequestOptions::new();
+    let request = context.to_anthropic(&options);
+    assert_eq!(parsed(&request)["messages"][0]["content"], json!([{"type":"text","text":"look"}]));
+    assert_eq!(request.repairs, vec![dropped.clone(); 5]);
+    for request in [context.to_openai_chat(&options), context.to_openai_responses(&options)] {
+        assert_eq!(request.json.matches("base64").count(), 1, "{}", request.json);
+        assert_eq!(request.repairs, vec![dropped.clone(); 4]);
+    }
+}
+
+#[test]
+fn names_that_no_provider_accepts_are_replaced_unless_the_request_has_the_tool() {
+    let call = |id: &str, name: &str| json!({"type":"toolCall","id":id,"name":name,"arguments":{}});
+    let calls = json!({"role":"assistant","content":[call("1", "mcp.read it"), call("2", "")]});
+    let context = context(&[user(), calls]);
+    let renamed = |from: &str, to: &str| ContextRepair::ToolRenamed {
+        entry: "e1".into(),
+        from: from.into(),
+        to: to.into(),
+    };
+    let both = [renamed("mcp.read it", "mcp_read_it"), renamed("", "unnamed")];
+    let options = RequestOptions::new();
+    for request in [
+        context.to_anthropic(&options),
+        context.to_openai_chat(&options),
+        context.to_openai_responses(&options),
+    ] {
+        assert!(request.repairs.ends_with(&both), "{:?}", request.repairs);
+        assert!(request.json.contains(r#""name":"mcp_read_it""#), "{}", request.json);
+        assert!(request.json.contains(r#""name":"unnamed""#), "{}", request.json);
+    }
+    let options = options.with_tool(Tool::new("mcp.read it", "Reads.", "{}"));
+    assert!(context.to_openai_chat(&options).repairs.ends_with(&both[1..]));
+}
+
+#[test]
+fn responses_get_each_item_once_and_no_id_without_its_reasoning() {
+    let answer = |model: &str| {
+        let item = r#"{"type":"reasoning","id":"rs_1","summary":[]}"#;
+        json!({"role":"assistant","provider":"acme","model":model,"content":[
+            {"type":"thinking","thinking":"","thinkingSignature":item},
+            {"type":"text","text":"Yes.","textSignature":"msg_1"}]})
+    };
+    // A branch that was merged as copies has the same answer twice.
+    let context = context(&[user(), answer("oak"), user(), answer("oak"), user()]);
+    let request = context.to_openai_responses(&RequestOptions::new());
+    assert_eq!(request.json.matches("rs_1").count(), 1);
+    assert_eq!(request.json.matches("msg_1").count(), 1);
+    assert_eq!(request.repairs, [ContextRepair::ThinkingDropped { entry: "e3".into() }]);
+    let options = RequestOptions::new().with_model(Model::new("acme", "elm"));
+    assert!(!context.to_openai_responses(&options).json.contains("msg_1"));
+}
+
+#[test]
+fn signatures_of_other_apis_are_not_sent_to_anthropic() {
+    for signature in ["reasoning_content", r#"{"type":"reasoning","id":"rs_1"}"#] {
+        let answer = json!({"role":"assistant","content":[
+            {"type":"thinking","thinking":"hm","thinkingSignature":signature},
+            {"type":"text","text":"Yes."}]});
+        let request = context(&[user(), answer, user()]).to_anthropic(&RequestOptions::new());
+        assert!(!request.json.contains("thinking"), "{}", request.json);
+        assert_eq!(request.repairs, [ContextRepair::ThinkingDropped { entry: "e1".into() }]);
+    }
+}
+
 fn block() -> impl Strategy<Value = Value> {
     let id = prop_oneof![Just("1"), Just("2"), Just("call|x"), Just(""), Just("é")];
     prop_oneof![
         prop_oneof![Just(""), Just(" \n"), Just("word")]
             .prop_map(|text| json!({"type":"text","text":text})),
         Just(json!({"type":"image","data":"QQ==","mimeType":"image/png"})),
-        prop_oneof![Just(json!("sig")), Just(Value::Null)].prop_map(
-            |signature| json!({"type":"thinking","thinking":"t","thinkingSignature":signature})
-        ),
+        prop_oneof![Just(json!("sig")), Just(json!(r#"{"type":"reasoning"}"#)), Just(Value::Null)]
+            .prop_map(
+                |signature| json!({"type":"thinking","thinking":"t","thinkingSignature":signature})
+            ),
         (id, prop_oneof![Just(json!({"a":1})), Just(json!([1])), Just(Value::Null)]).prop_map(
             |(id, arguments)| json!({"type":"toolCall","id":id,"name":"run","arguments":arguments})
         ),
@@ -273,7 +406,9 @@ fn message() -> impl Strategy<Value = Value> {
     ];
     let call = prop_oneof![Just("1"), Just("2"), Just("call|x"), Just("é")];
     (role, content, call, any::<bool>()).prop_map(|(role, content, call, is_error)| {
-        json!({"role":role,"content":content,"toolCallId":call,"toolName":"run","isError":is_error})
+        let reason = if is_error { "error" } else { "stop" };
+        json!({"role":role,"content":content,"toolCallId":call,"toolName":"run","isError":is_error,
+               "stopReason":reason})
     })
 }
 
@@ -299,6 +434,9 @@ fn check_anthropic(body: &Value) -> Result<(), TestCaseError> {
                 "tool_result" => {
                     prop_assert_eq!(at, results.len(), "results stand first");
                     results.insert(block["tool_use_id"].as_str().unwrap().to_owned());
+                    for text in block["content"].as_array().into_iter().flatten() {
+                        prop_assert!(text["text"].as_str() != Some(""), "{}", block);
+                    }
                 }
                 _ => {}
             }
@@ -310,6 +448,8 @@ fn check_anthropic(body: &Value) -> Result<(), TestCaseError> {
         open = calls.map(|block| block["id"].as_str().unwrap().to_owned()).collect();
     }
     prop_assert!(open.is_empty());
+    let last = messages.last().and_then(|message| message["content"].as_array()?.last());
+    prop_assert!(last.is_none_or(|block| block["type"] != "thinking"));
     Ok(())
 }
 
@@ -338,8 +478,14 @@ fn check_chat(body: &Value) -> Result<(), TestCaseError> {
 
 fn check_responses(body: &Value) -> Result<(), TestCaseError> {
     let (mut calls, mut answered) = (HashSet::new(), HashSet::new());
-    for item in body["input"].as_array().unwrap() {
+    let items = body["input"].as_array().unwrap();
+    for (at, item) in items.iter().enumerate() {
         match item["type"].as_str() {
+            Some("reasoning") => {
+                let next = items.get(at + 1).and_then(|item| item["type"].as_str());
+                let is_answer = |kind| matches!(kind, "message" | "function_call" | "reasoning");
+                prop_assert!(next.is_some_and(is_answer), "{:?} after reasoning", next);
+            }
             Some("function_call") => {
                 prop_assert!(calls.insert(item["call_id"].as_str().unwrap()));
             }
