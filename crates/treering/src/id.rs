@@ -245,8 +245,8 @@ pub(crate) struct IdMaker(u64);
 
 impl IdMaker {
     pub(crate) fn new() -> Self {
-        // RandomState is seeded by the operating system.
-        IdMaker(RandomState::new().build_hasher().finish())
+        // RandomState is seeded by the operating system, but not again in the child of a fork.
+        IdMaker(RandomState::new().hash_one(std::process::id()))
     }
 
     /// Creates a generator that makes the same ids for the same session and number.
