@@ -62,7 +62,7 @@ impl Failure {
         self
     }
 
-    fn storage(code: &'static str, message: String, error: &io::Error) -> Self {
+    pub(crate) fn storage(code: &'static str, message: String, error: &io::Error) -> Self {
         let category = match error.kind() {
             io::ErrorKind::NotFound => Category::NotFound,
             _ => Category::Storage,

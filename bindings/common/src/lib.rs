@@ -18,6 +18,6 @@ pub use failure::{Category, Failure};
 pub use lazy::LazySession;
 pub use operations::{
     ExportFormat, RedactOptions, SearchOptions, UsageOptions, dialect, export, export_to_file,
-    redact, search_directories, search_session, search_store, usage_report,
+    redact, redact_text, search_directories, search_session, search_store, usage_report,
 };
-pub use stores::{OpenStoreError, StoreOptions, open_store};
+pub use stores::{OpenStoreError, StoreOptions, local_store, open_store};

@@ -1,8 +1,8 @@
 //! Operations that take more than one call of the library: searches, exports, redaction, usage reports.
 
 use crate::data::{Data, ToData, record};
-use crate::failure::Failure;
-use std::io::Write;
+use crate::failure::{Category, Failure};
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -86,9 +86,32 @@ pub fn export_to_file(
     path: &Path,
     existing: Existing,
 ) -> Result<u64, Failure> {
-    let written =
-        treering_export::write_file(path, existing, |out| export(session, format, options, out));
-    written.map_err(|failure: Failure| failure.with(record! { path: path }))
+    let written = treering_export::write_file(path, existing, |out| {
+        export(session, format, options, out).map_err(ExportError::Document)
+    });
+    let failure = |error| match error {
+        ExportError::Document(failure) => failure,
+        ExportError::File(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let message = format!("{}: the file exists already", path.display());
+            Failure::new(Category::Conflict, "already_exists", message)
+        }
+        ExportError::File(error) => {
+            Failure::storage("io", format!("cannot write {}: {error}", path.display()), &error)
+        }
+    };
+    written.map_err(|error| failure(error).with(record! { path: path }))
+}
+
+/// The reason why a document could not be written to a file.
+enum ExportError {
+    Document(Failure),
+    File(io::Error),
+}
+
+impl From<io::Error> for ExportError {
+    fn from(error: io::Error) -> Self {
+        ExportError::File(error)
+    }
 }
 
 /// Options of searches; all have defaults.
@@ -231,17 +254,32 @@ pub struct RedactOptions {
     pub patterns: Vec<(String, String)>,
 }
 
+impl RedactOptions {
+    fn redactor(&self) -> Result<Redactor, Failure> {
+        let mut wanted = treering_redact::Options::new().emails(self.emails).home(self.home);
+        for (name, pattern) in &self.patterns {
+            wanted = wanted.with_pattern(name, pattern);
+        }
+        Ok(Redactor::new(&wanted)?)
+    }
+}
+
+/// Returns a text without secrets.
+///
+/// # Errors
+///
+/// Fails if a pattern is not valid.
+pub fn redact_text(text: &str, options: &RedactOptions) -> Result<String, Failure> {
+    Ok(options.redactor()?.text(text).into_owned())
+}
+
 /// Returns the session without secrets, and a report of what was replaced.
 ///
 /// # Errors
 ///
 /// Fails if a pattern is not valid, or if the session cannot be read.
 pub fn redact(session: &Session, options: &RedactOptions) -> Result<(Session, Data), Failure> {
-    let mut wanted = treering_redact::Options::new().emails(options.emails).home(options.home);
-    for (name, pattern) in &options.patterns {
-        wanted = wanted.with_pattern(name, pattern);
-    }
-    let redactor = Redactor::new(&wanted)?;
+    let redactor = options.redactor()?;
     let redacted = redactor.session(session)?;
     Ok((redacted, redactor.report().to_data()))
 }
@@ -341,6 +379,27 @@ mod tests {
         assert_eq!(report["occurrences"], 1);
         let context = redacted.context().unwrap().to_json();
         assert!(!String::from_utf8(context).unwrap().contains("ghp_x8Kq"));
+    }
+
+    #[test]
+    fn documents_that_cannot_be_written_name_their_file() {
+        let directory = std::env::temp_dir()
+            .join(format!("treering-export-{}", treering::SessionId::generate()));
+        std::fs::create_dir(&directory).unwrap();
+        let session = Session::in_memory("/project");
+        let write = |path: &Path, existing| {
+            export_to_file(&session, ExportFormat::Html, &Export::new(), path, existing)
+        };
+        let path = directory.join("page.html");
+        assert!(write(&path, Existing::Kept).unwrap() > 0);
+        let failure = write(&path, Existing::Kept).unwrap_err();
+        assert_eq!(failure.code, "already_exists");
+        assert_eq!(failure.message, format!("{}: the file exists already", path.display()));
+        assert!(write(&path, Existing::Replaced).is_ok());
+        let failure = write(&directory, Existing::Replaced).unwrap_err();
+        let start = format!("cannot write {}: ", directory.display());
+        assert!(failure.message.starts_with(&start), "{}", failure.message);
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use treering::Catalog;
 use treering::store::Store;
 use treering_client::{HttpOptions, HttpStore, InvalidAddress};
+use treering_index::housekeeping::Trash;
+use treering_index::{LocalStore, Places, SessionIndex};
 use treering_postgres::{PostgresOptions, PostgresStore};
 
 /// Options for opening a store.
@@ -69,4 +71,15 @@ fn directory(path: &Path) -> Result<Arc<dyn Store>, OpenStoreError> {
     // The same directory has the same name, wherever it is named from.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     Ok(Arc::new(Catalog::new(path)))
+}
+
+/// Returns the sessions of all agents on this machine. What is removed goes to the user's trash.
+///
+/// # Errors
+///
+/// Fails if there is no trash, as without a home directory.
+pub fn local_store() -> std::io::Result<Arc<dyn Store>> {
+    let variable = |name: &str| std::env::var_os(name);
+    let index = SessionIndex::new(Places::from_env(variable));
+    Ok(Arc::new(LocalStore::new(index).with_trash(Trash::from_env(variable)?)))
 }

@@ -10,7 +10,10 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use treering::catalog;
 use treering::doctor::{self, RepairOptions, RepairTo};
-use treering_bindings::{ToData, UsageOptions, dialect, search_directories, usage_report};
+use treering_bindings::{
+    RedactOptions, ToData, UsageOptions, dialect, redact_text as redacted_text, search_directories,
+    usage_report,
+};
 
 /// Examines a session file.
 #[pyfunction]
@@ -74,6 +77,19 @@ pub(crate) fn search(
 ) -> PyResult<Bound<'_, PyAny>> {
     let options = options.options();
     long_report(py, move |stop| search_directories(&directories, &query, &options, stop))
+}
+
+/// Returns a text without secrets.
+#[pyfunction]
+pub(crate) fn redact_text(
+    py: Python<'_>,
+    text: String,
+    emails: bool,
+    home: bool,
+    patterns: Vec<(String, String)>,
+) -> PyResult<String> {
+    let options = RedactOptions { emails, home, patterns };
+    crate::run::quick(py, || redacted_text(&text, &options))
 }
 
 /// Counts the usage of the sessions in directories.

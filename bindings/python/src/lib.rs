@@ -10,6 +10,7 @@ mod context;
 mod data;
 mod entry;
 mod error;
+mod forks;
 mod functions;
 mod json;
 mod listener;
@@ -34,9 +35,15 @@ mod _native {
     #[pymodule_export]
     use super::entry::{Entry, EntryIterator, restore_entry};
     #[pymodule_export]
-    use super::functions::{convert, examine, info, list_directory, plan_repair, search, usage};
+    use super::forks::after_fork_in_child;
+    #[pymodule_export]
+    use super::functions::{
+        convert, examine, info, list_directory, plan_repair, redact_text, search, usage,
+    };
     #[pymodule_export]
     use super::listener::Listener;
+    #[pymodule_export]
+    use super::operations::budget;
     #[pymodule_export]
     use super::plans::{
         AbandonedBranch, CompactionPlan, EditPlan, MergePlan, PickPlan, RepairPlan,
@@ -44,7 +51,7 @@ mod _native {
     #[pymodule_export]
     use super::session::Session;
     #[pymodule_export]
-    use super::store::{Store, memory_store, open_store};
+    use super::store::{Store, local_store, memory_store, open_store};
     #[pymodule_export]
     use super::tree::Tree;
 

@@ -13,11 +13,11 @@ use pyo3::types::PyString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use treering::Position;
 use treering::branch_summary::branch_budget;
 use treering::compaction::{CompactionSettings, Preparation, SummarySource};
 use treering::convert::{ConvertOptions, convert_session};
 use treering::merge::{Merge, MergeSummary, Repeated, Selection};
+use treering::{NewEntry, Position};
 use treering_bindings::{
     Data, ExportFormat, Failure, RedactOptions, SearchOptions, ToData, dialect, export,
     export_to_file, redact, search_session,
@@ -56,15 +56,17 @@ impl Session {
         py: Python<'_>,
         plan: &CompactionPlan,
         summary: String,
+        usage: Option<Bound<'_, PyAny>>,
         details: Option<Bound<'_, PyAny>>,
         from_hook: bool,
     ) -> PyResult<String> {
-        let details = details.map(|details| json::to_json(&details)).transpose()?;
+        let details = optional_json(details)?;
         let source = match from_hook || details.is_some() {
             true => SummarySource::Extension { details: details.as_deref() },
             false => SummarySource::Summarizer,
         };
-        let entry = plan.plan.entry(&summary, source).or_raise(py)?;
+        let entry = plan.plan.entry(&summary, source);
+        let entry = with_usage(entry, optional_json(usage)?).or_raise(py)?;
         let leaf = plan.plan.leaf.clone();
         let ids = self.run(py, move |session| session.append_expecting(leaf, &[entry]))?;
         Ok(ids.first().map(id_text).unwrap_or_default())
@@ -85,22 +87,25 @@ impl Session {
     }
 
     /// Moves the leaf and appends the summary of what was left there.
+    #[allow(clippy::too_many_arguments, reason = "the arguments of a Python call")]
     fn apply_branch_summary(
         &self,
         py: Python<'_>,
         branch: &AbandonedBranch,
         to: At,
         summary: String,
+        usage: Option<Bound<'_, PyAny>>,
         details: Option<Bound<'_, PyAny>>,
         from_hook: bool,
     ) -> PyResult<String> {
-        let details = details.map(|details| json::to_json(&details)).transpose()?;
+        let details = optional_json(details)?;
         let source = match from_hook || details.is_some() {
             true => SummarySource::Extension { details: details.as_deref() },
             false => SummarySource::Summarizer,
         };
         let leaf = self.get(py)?.leaf();
-        let entry = branch.plan.entry(leaf.as_ref(), &summary, source).or_raise(py)?;
+        let entry = branch.plan.entry(leaf.as_ref(), &summary, source);
+        let entry = with_usage(entry, optional_json(usage)?).or_raise(py)?;
         let entry = match to.0 {
             Position::Entry(id) => entry.with_parent(Some(id)),
             Position::Start => entry.with_parent(None),
@@ -154,15 +159,17 @@ impl Session {
         py: Python<'_>,
         plan: &MergePlan,
         summary: String,
+        usage: Option<Bound<'_, PyAny>>,
         details: Option<Bound<'_, PyAny>>,
         from_hook: bool,
     ) -> PyResult<String> {
-        let details = details.map(|details| json::to_json(&details)).transpose()?;
+        let (usage, details) = (optional_json(usage)?, optional_json(details)?);
         let plan = plan.plan.clone();
         let id = self.run(py, move |session| {
             // As with compactions: the text of a summarizer is composed with the lists of files.
             let text = if from_hook { summary } else { plan.compose(&summary) };
             let mut summary = MergeSummary::new(&text);
+            summary.usage = usage.as_deref();
             if let Some(details) = &details {
                 summary = summary.details(details);
             }
@@ -201,11 +208,14 @@ impl Session {
 /// Usage and differences.
 #[pymethods]
 impl Session {
-    fn stats<'py>(&self, py: Python<'py>, branch: Option<At>) -> PyResult<Bound<'py, PyAny>> {
-        let stats = self.run(py, move |session| match branch {
-            None => session.stats(),
-            Some(At(position)) => session.branch_stats(position),
-        })?;
+    fn stats<'py>(
+        &self,
+        py: Python<'py>,
+        branch: Option<At>,
+        subtree: Option<String>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let part = options::part(branch, subtree);
+        let stats = self.run(py, move |session| session.part_stats(&part))?;
         data::report(py, &stats)
     }
 
@@ -257,7 +267,7 @@ impl Session {
         options: Fork<'_>,
     ) -> PyResult<Session> {
         let options = options.options()?.or_raise(py)?;
-        let (store, is_remote) = (store.inner.clone(), store.is_remote);
+        let (store, is_remote) = (store.get(py)?, store.is_remote);
         let fork = self.run(py, move |session| session.fork_into(&store, at.0, options))?;
         Ok(Session::new(fork, is_remote))
     }
@@ -347,6 +357,28 @@ impl Session {
             self.run_long(py, move |session, _| search_session(session, &query, &options))?;
         data::to_python(py, &hits)
     }
+}
+
+pub(crate) fn optional_json(value: Option<Bound<'_, PyAny>>) -> PyResult<Option<Vec<u8>>> {
+    value.map(|value| json::to_json(&value)).transpose()
+}
+
+/// Returns the entry of a summary with the usage of the request that wrote it.
+pub(crate) fn with_usage(
+    entry: treering::Result<NewEntry>,
+    usage: Option<Vec<u8>>,
+) -> treering::Result<NewEntry> {
+    match usage {
+        Some(usage) => entry?.with("usage", &usage),
+        None => entry,
+    }
+}
+
+/// Returns how many tokens of a branch fit into a request to a model with this context window.
+#[pyfunction]
+#[pyo3(name = "branch_budget")]
+pub(crate) fn budget(context_window: Option<u64>, reserve_tokens: u64) -> u64 {
+    branch_budget(context_window, reserve_tokens)
 }
 
 /// The options of a search.

@@ -125,7 +125,7 @@ impl CompactionPlan {
 
 #[pymethods]
 impl AbandonedBranch {
-    /// The messages as text, for a summarizer.
+    /// The messages as text.
     fn conversation(&self) -> String {
         self.plan.conversation()
     }
@@ -149,8 +149,19 @@ impl AbandonedBranch {
 
 #[pymethods]
 impl MergePlan {
-    /// The messages as text, for a summarizer.
+    /// The messages as text.
     fn conversation(&self) -> String {
         self.plan.conversation()
+    }
+
+    /// The text for a summarizer.
+    #[pyo3(signature = (instructions=None, replace_instructions=false))]
+    fn request(&self, instructions: Option<&str>, replace_instructions: bool) -> String {
+        compaction::branch_request(
+            &self.plan.conversation(),
+            None,
+            instructions,
+            replace_instructions,
+        )
     }
 }

@@ -4,8 +4,10 @@ use crate::context::Context;
 use crate::data;
 use crate::entry::{Entry, EntryIterator};
 use crate::error::{OrRaise, exception};
+use crate::forks;
 use crate::json;
 use crate::listener::Listener;
+use crate::operations::{optional_json, with_usage};
 use crate::options::{self, At, Create};
 use crate::remembered::Remembered;
 use crate::run;
@@ -13,9 +15,9 @@ use crate::tree::Tree;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use treering::session::{Append, SessionTail};
+use treering::session::{Append, LeafMoves, SessionTail};
 use treering::{EntryId, Message, NewEntry, Position};
 use treering_bindings::{Failure, LazySession, ToData};
 
@@ -29,6 +31,17 @@ pub(crate) struct Session {
     is_remote: bool,
     listeners: Mutex<Vec<Listener>>,
     remembered: Arc<Remembered>,
+    /// The number of forks that led to the process that `inner` belongs to.
+    forks: AtomicU32,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.is_of_parent() {
+            // Dropping it would end a connection that the parent uses, or wait for a thread that only the parent has.
+            std::mem::forget(self.take());
+        }
+    }
 }
 
 impl Session {
@@ -53,11 +66,42 @@ impl Session {
             is_remote,
             listeners: Mutex::default(),
             remembered: Arc::default(),
+            forks: AtomicU32::new(forks::count()),
         }
+    }
+
+    fn take(&self) -> Option<Arc<LazySession>> {
+        self.inner.write().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Returns whether the session was opened by a process that this one was forked from.
+    fn is_of_parent(&self) -> bool {
+        self.forks.load(Ordering::Relaxed) != forks::count()
+    }
+
+    /// Opens the session again in the child of a fork, at the same leaf.
+    fn open_in_child(&self) -> Result<(), Failure> {
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        if self.is_remote && inner.is_some() {
+            return Err(forks::failure("session"));
+        }
+        // A session without a file is the child's own copy.
+        if let Some(before) = &*inner
+            && let Some(again) = again(before)?
+        {
+            let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+            listeners.iter().for_each(|listener| listener.attach(&again));
+            std::mem::forget(inner.replace(Arc::new(again.into())));
+        }
+        self.forks.store(forks::count(), Ordering::Relaxed);
+        Ok(())
     }
 
     /// Returns the session as it was read so far, or raises if this one was closed.
     fn opened(&self, py: Python<'_>) -> PyResult<Arc<LazySession>> {
+        if self.is_of_parent() {
+            self.open_in_child().or_raise(py)?;
+        }
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         inner.clone().ok_or_else(|| {
             exception(py, Failure::invalid("closed", "the session is closed: open it again"))
@@ -111,6 +155,22 @@ impl Session {
         let own = stop.clone();
         run::long(py, &stop, move || call(&*opened.whole()?, &own).map_err(Into::<Failure>::into))
     }
+}
+
+/// Opens the file of a session once more, at the leaf of the session; `None` if it has no file yet.
+fn again(before: &LazySession) -> Result<Option<treering::Session>, Failure> {
+    let before = before.whole()?;
+    let path = match before.path() {
+        Some(path) if before.is_written() => path,
+        _ => return Ok(None),
+    };
+    let again = treering::Session::open_with(path, before.open_options())?;
+    match before.leaf() {
+        None => again.branch_in_memory(Position::Start)?,
+        Some(leaf) if again.tree().contains(&leaf) => again.branch_in_memory(leaf)?,
+        Some(_) => {}
+    }
+    Ok(Some(again))
 }
 
 pub(crate) fn id_text(id: &EntryId) -> String {
@@ -194,11 +254,16 @@ impl Session {
 
     /// Brings everything to disk and gives up the session. A second call does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let inner = self.inner.write().unwrap_or_else(PoisonError::into_inner).take();
+        let inner = self.take();
         let listeners =
             std::mem::take(&mut *self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
         listeners.iter().for_each(Listener::cancel);
         self.remembered.clear();
+        if self.is_of_parent() {
+            // It is the parent's to bring to disk and to close.
+            std::mem::forget(inner);
+            return Ok(());
+        }
         match inner {
             None => Ok(()),
             // Nothing was written through a session of which only the end was read.
@@ -392,18 +457,53 @@ impl Session {
         }
     }
 
-    #[pyo3(signature = (entries, expecting=None))]
+    #[pyo3(signature = (entries, expecting=None, following=false))]
     fn append_all(
         &self,
         py: Python<'_>,
         entries: &Bound<'_, PyList>,
         expecting: Option<At>,
+        following: bool,
     ) -> PyResult<Vec<String>> {
         let entries: Vec<NewEntry> =
             entries.iter().map(|it| new_entry(&it)).collect::<PyResult<_>>()?;
         let ids = self.run(py, move |session| match expecting {
+            None if following => session.append_following(&entries),
             None => session.append_all(&entries),
             Some(At(expected)) => session.append_expecting(expected, &entries),
+        })?;
+        Ok(id_texts(&ids))
+    }
+
+    /// Appends entries to a branch that may have been left meanwhile, and moves only the leaves that are named.
+    fn append_late(
+        &self,
+        py: Python<'_>,
+        entries: &Bound<'_, PyList>,
+        parent: At,
+        expecting: At,
+        move_file: bool,
+        move_own_from: Option<At>,
+    ) -> PyResult<Vec<String>> {
+        let mut entries: Vec<NewEntry> =
+            entries.iter().map(|it| new_entry(&it)).collect::<PyResult<_>>()?;
+        let ids = self.run(py, move |session| {
+            let parent = match parent.0 {
+                Position::Entry(id) => Some(id),
+                Position::Leaf => session.leaf(),
+                _ => None,
+            };
+            if let Some(first) = entries.first_mut() {
+                *first = first.clone().with_parent(parent);
+            }
+            let mut moves = LeafMoves::none(expecting.0);
+            if move_file {
+                moves = moves.moving_file_leaf();
+            }
+            if let Some(At(own)) = move_own_from {
+                moves = moves.moving_session_leaf_at(own);
+            }
+            session.append_to_branch(&entries, &moves)
         })?;
         Ok(id_texts(&ids))
     }
@@ -462,13 +562,17 @@ impl Session {
         py: Python<'_>,
         at: At,
         summary: String,
+        usage: Option<Bound<'_, PyAny>>,
         details: Option<Bound<'_, PyAny>>,
     ) -> PyResult<String> {
-        let details = details.map(|details| json::to_json(&details)).transpose()?;
+        let (usage, details) = (optional_json(usage)?, optional_json(details)?);
         let id = self.run(py, move |session| {
-            session.branch_with_summary(at.0, &summary, |entry| match &details {
-                Some(details) => entry.with_details(details),
-                None => Ok(entry),
+            session.branch_with_summary(at.0, &summary, |entry| {
+                let entry = with_usage(Ok(entry), usage)?;
+                match &details {
+                    Some(details) => entry.with_details(details),
+                    None => Ok(entry),
+                }
             })
         })?;
         Ok(id_text(&id))
@@ -486,6 +590,10 @@ impl Session {
 
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
         self.run(py, |session| session.sync())
+    }
+
+    fn recreate(&self, py: Python<'_>) -> PyResult<()> {
+        self.run(py, |session| session.recreate())
     }
 
     fn upgrade<'py>(&self, py: Python<'py>, apply: bool) -> PyResult<Bound<'py, PyAny>> {

@@ -1,7 +1,8 @@
 //! The class `Store`: sessions in a directory, on a server or in a database.
 
 use crate::data;
-use crate::error::OrRaise;
+use crate::error::{OrRaise, exception};
+use crate::forks;
 use crate::operations::{Search, long, long_report};
 use crate::options::{self, Create};
 use crate::run;
@@ -10,28 +11,56 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use treering::SessionId;
 use treering::store::{Cursor, ListQuery, Mark, MemoryStore};
+use treering::{OpenOptions, SessionId};
 use treering_bindings::{
-    Data, Failure, LazySession, StoreOptions, ToData, dialect, open_store as open_by_address,
-    search_store,
+    Data, Failure, LazySession, StoreOptions, ToData, dialect, local_store as sessions_of_agents,
+    open_store as open_by_address, search_store,
 };
 use treering_client::sync::{Direction, Syncer};
 
 /// A store of sessions.
 #[pyclass(frozen, module = "treering._native")]
 pub(crate) struct Store {
-    pub(crate) inner: Arc<dyn treering::store::Store>,
+    inner: Arc<dyn treering::store::Store>,
     pub(crate) is_remote: bool,
+    /// The number of forks that led to the process that opened the store.
+    forks: u32,
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if self.is_of_parent() {
+            // Dropping it would end connections that the parent uses.
+            std::mem::forget(self.inner.clone());
+        }
+    }
 }
 
 impl Store {
+    fn new(inner: Arc<dyn treering::store::Store>, is_remote: bool) -> Self {
+        Store { inner, is_remote, forks: forks::count() }
+    }
+
+    /// Returns whether the store has connections of a process that this one was forked from.
+    fn is_of_parent(&self) -> bool {
+        self.is_remote && self.forks != forks::count()
+    }
+
+    /// Returns the library's store, or raises if its connections belong to another process.
+    pub(crate) fn get(&self, py: Python<'_>) -> PyResult<Arc<dyn treering::store::Store>> {
+        if self.is_of_parent() {
+            return Err(exception(py, forks::failure("store")));
+        }
+        Ok(self.inner.clone())
+    }
+
     fn run<T: Send + 'static>(
         &self,
         py: Python<'_>,
         call: impl FnOnce(&Arc<dyn treering::store::Store>) -> Result<T, Failure> + Send + 'static,
     ) -> PyResult<T> {
-        let store = self.inner.clone();
+        let store = self.get(py)?;
         if self.is_remote {
             run::long(py, &Arc::new(AtomicBool::new(false)), move || call(&store))
         } else {
@@ -39,6 +68,9 @@ impl Store {
         }
     }
 }
+
+/// The number of sessions among which one that can be continued is looked for.
+const NEWEST: usize = 100;
 
 /// The ids of sessions and the lengths of their logs.
 type ChangedSessions = Vec<(String, Option<u64>)>;
@@ -109,6 +141,29 @@ impl Store {
         Ok(Session::lazy(session, self.is_remote))
     }
 
+    /// Opens the session of a project that was written last and can be written, or creates one.
+    fn continue_recent(
+        &self,
+        py: Python<'_>,
+        cwd: PathBuf,
+        options: Create<'_>,
+    ) -> PyResult<Session> {
+        let options = options.options()?.or_raise(py)?;
+        let session = self.run(py, move |store| {
+            let cwd = std::path::absolute(cwd)?;
+            let query = ListQuery::new().limit(NEWEST).cwd(cwd.to_string_lossy().into_owned());
+            let newest = store.list(&query)?.sessions;
+            match newest.iter().find(|info| info.agent.is_writable()) {
+                Some(info) => {
+                    let open = OpenOptions::new().durability(options.durability);
+                    LazySession::open_in(store, &info.id, open)
+                }
+                None => Ok(treering::Session::create_in(store, cwd, options)?.into()),
+            }
+        })?;
+        Ok(Session::lazy(session, self.is_remote))
+    }
+
     fn remove(&self, py: Python<'_>, id: String) -> PyResult<()> {
         self.run(py, move |store| Ok(store.remove(&session_id(&id)?)?))
     }
@@ -139,7 +194,7 @@ impl Store {
         query: String,
         options: Search,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (store, options) = (self.inner.clone(), options.options());
+        let (store, options) = (self.get(py)?, options.options());
         long_report(py, move |stop| search_store(&store, &query, &options, stop))
     }
 
@@ -158,13 +213,10 @@ impl Store {
             other => {
                 let message =
                     format!("there is no direction {other:?}: use \"both\", \"push\" or \"pull\"");
-                return Err(crate::error::exception(
-                    py,
-                    Failure::invalid("invalid_option", message),
-                ));
+                return Err(exception(py, Failure::invalid("invalid_option", message)));
             }
         };
-        let (here, there) = (self.inner.clone(), other.inner.clone());
+        let (here, there) = (self.get(py)?, other.get(py)?);
         let report = long(py, move |_| {
             let syncer = Syncer::new(here, there);
             let report = match sessions {
@@ -213,11 +265,17 @@ pub(crate) fn open_store(
     options.token = token;
     options.space = space;
     let inner = long(py, move |_| Ok(open_by_address(&address, &options)?))?;
-    Ok(Store { inner, is_remote })
+    Ok(Store::new(inner, is_remote))
 }
 
 /// Returns an empty store in memory.
 #[pyfunction]
 pub(crate) fn memory_store() -> Store {
-    Store { inner: Arc::new(MemoryStore::new()), is_remote: false }
+    Store::new(Arc::new(MemoryStore::new()), false)
+}
+
+/// Returns the sessions of all agents on this machine.
+#[pyfunction]
+pub(crate) fn local_store(py: Python<'_>) -> PyResult<Store> {
+    Ok(Store::new(sessions_of_agents().map_err(Failure::from).or_raise(py)?, false))
 }

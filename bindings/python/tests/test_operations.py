@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +114,133 @@ def test_merges_and_picks(session: Session, answer: Answer, tmp_path: Path) -> N
     assert isinstance(id, str) and "Green." in session.context().messages[-1]["summary"]
     diff = session.diff(red, green)
     assert diff.common_ancestor == question and diff.b.entries[-1] == green
+
+
+def test_summarizers_are_asked_with_instructions_and_their_usage_is_counted(
+    session: Session, answer: Answer
+) -> None:
+    usage = treering.TokenUsage(1_000, 50, cost=treering.Cost(0.5, 0.25))
+    asked: List[str] = []
+
+    def summarizer(request: str) -> treering.Summary:
+        asked.append(request)
+        return treering.Summary("A summary.", usage)
+
+    fill(session)
+    compaction = session.compact(summarizer, keep_recent_tokens=2_000)
+    assert compaction is not None
+    spent = session.entry_usage(compaction)
+    assert spent is not None and spent.input == 1_000 * len(asked)
+    question = session.append(treering.user("Name a color."))
+    red = session.append(answer("Red."))
+    asked.clear()
+    left = session.branch_with_summary(question, summarizer, instructions="Only colors.")
+    assert left is not None
+    merged = session.merge(red, summarizer=summarizer, instructions="Only colors.")
+    assert isinstance(merged, str)
+    # The text of a conversation alone would be continued by a model, not summarized.
+    for request in asked:
+        assert "<conversation>" in request and "Red." in request and "Only colors." in request
+    assert len(asked) == 2
+    given = session.branch_with_summary(question, treering.Summary("Given.", usage))
+    assert given is not None
+    for entry in (left, merged, given):
+        found = session.entry_usage(entry)
+        assert found is not None and (found.input, found.output) == (1_000, 50)
+        assert found.cost == pytest.approx(0.75)
+
+
+def test_branches_fit_into_the_window_of_the_model(session: Session) -> None:
+    question = session.append(treering.user("Begin."))
+    fill(session)
+    whole, small = (session.abandoned_branch(question, context_window=it) for it in (None, 18_000))
+    assert 0 < len(small.messages) < len(whole.messages)
+    end = session.leaf
+    session.branch(question)
+    asked: List[int] = []
+    assert end is not None
+
+    def summarizer(request: str) -> str:
+        asked.append(len(request))
+        return "A summary."
+
+    assert session.merge(end, summarizer=summarizer, context_window=18_000)
+    session.branch(question)
+    assert session.merge(end, summarizer=summarizer)
+    assert asked[0] < asked[1]
+
+
+def test_should_compact(session: Session) -> None:
+    fill(session)
+    tokens = session.context_tokens().tokens
+    assert session.should_compact(tokens + 16_383)
+    assert not session.should_compact(tokens + 16_384)
+    assert session.should_compact(tokens, reserve_tokens=1)
+
+
+def test_late_answers_move_no_leaf(session: Session, answer: Answer, tmp_path: Path) -> None:
+    question = session.append(treering.user("Name a color."))
+    other = session.append(treering.user("Never mind."))
+    late = session.append_late([answer("Red."), treering.user("Thanks.")], question)
+    assert session.leaf == other
+    assert session.tree().path(late[1]) == [question, *late]
+    assert session.tree().file_leaf == other
+    moved = session.append_late([answer("Blue.")], question, move_file=True, move_own_from=other)
+    assert session.leaf == session.tree().file_leaf == moved[0]
+    with pytest.raises(treering.ConflictError):
+        session.append_late([answer("Green.")], question, expecting=other)
+    with Session.open(tmp_path / "session.jsonl") as writer:
+        last = writer.append(treering.user("From another program."))
+    ids = session.append_all([answer("Hello.")], following=True)
+    assert session.tree().parent(ids[0]) == last
+
+
+def test_a_file_that_was_deleted_is_written_again(session: Session, tmp_path: Path) -> None:
+    session.append(treering.user("hello"))
+    (tmp_path / "session.jsonl").unlink()
+    session.recreate()
+    session.append(treering.user("again"))
+    with Session.open(tmp_path / "session.jsonl") as written:
+        assert [entry.text for entry in written] == ["hello", "again"]
+
+
+def test_statistics_of_a_subtree(session: Session, answer: Answer) -> None:
+    question = session.append(treering.user("Name a color."))
+    red = session.append(answer("Red."))
+    session.branch(question)
+    session.append(answer("Blue."))
+    assert session.stats(subtree=red).messages == {"assistant": 1}
+    with pytest.raises(treering.InvalidError):
+        session.stats(branch=red, subtree=red)
+
+
+def test_one_directory_is_enough(session: Session, tmp_path: Path) -> None:
+    session.append(treering.user("needle"))
+    usage = treering.TokenUsage(100, 10)
+    session.append(treering.assistant("found", provider="acme", model="m", usage=usage))
+    for directories in (tmp_path, str(tmp_path), [tmp_path]):
+        # A text used to be taken apart into directories of one letter, among them "/".
+        assert treering.search("needle", directories).files == 1
+        assert treering.usage(directories).total.usage.input == 100
+
+
+def test_documents_replace_no_file(session: Session, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    session.append(treering.user("hello"))
+    assert session.export("html", page) == page.stat().st_size
+    with pytest.raises(treering.ConflictError, match=re.escape(f"{page}: the file exists already")):
+        session.export("html", page)
+    session.export("html", page, replace=True)
+
+
+def test_texts_are_redacted() -> None:
+    secret = "ghp_x8Kq2LmN4pR7sT1vW3yZ6aB9cD0eF5gH1jK2"
+    assert secret not in treering.redact_text(f"the key is {secret}")
+    assert treering.redact_text("to a@example.com") == "to a@example.com"
+    assert "a@example.com" not in treering.redact_text("to a@example.com", emails=True)
+    assert "X-17" not in treering.redact_text("ticket X-17", patterns={"ticket": r"X-\d+"})
+    with pytest.raises(treering.InvalidError):
+        treering.redact_text("", patterns={"bad": "("})
 
 
 def test_context_edits(session: Session, answer: Answer) -> None:

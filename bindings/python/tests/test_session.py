@@ -178,6 +178,17 @@ def test_what_is_no_json_is_refused_and_nothing_is_written(session: Session) -> 
     assert len(session.tree()) == 0
 
 
+def test_texts_of_other_classes_are_texts(session: Session) -> None:
+    class Evil(str):
+        def encode(self, *_: object) -> bytes:
+            entry.clear()
+            return b""
+
+    entry: Dict[str, Any] = {"role": "user", "content": "x", **{f"k{it}": Evil("\ud800") for it in range(5)}}
+    id = session.append(entry)
+    assert len(entry) == 7 and session.entry(id).message == entry
+
+
 def test_values_come_back_as_they_were(session: Session) -> None:
     value = {
         "text": "é \u2028 \x00 \" \\ \n 😀 \ud800",

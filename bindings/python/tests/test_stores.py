@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import warnings
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator
@@ -12,7 +13,7 @@ from servers import COMMAND, find_postgres, node, postgres
 
 import treering
 import treering.aio
-from treering import Position, Store
+from treering import Position, Session, Store
 
 Answer = Callable[[str], Dict[str, Any]]
 
@@ -119,6 +120,62 @@ def test_changes_of_a_store(store: Callable[[], Store]) -> None:
     changed, mark = there.changes(mark)
     assert changed["changes-1"] is not None
     assert there.changes(mark)[0].get("changes-1", changed["changes-1"]) == changed["changes-1"]
+
+
+def test_the_latest_session_of_a_project_is_continued(store: Callable[[], Store], tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    with store().continue_recent(cwd=project, creation="at_once") as created:
+        created.append(treering.user("hello"))
+    with store().create(cwd=tmp_path / "another", creation="at_once") as other:
+        other.append(treering.user("elsewhere"))
+    with store().continue_recent(cwd=project) as again:
+        assert again.id == created.id
+        assert [entry.text for entry in again] == ["hello"]
+
+    async def follow() -> str:
+        session = await treering.aio.Store(store()).continue_recent(cwd=project)
+        return session.id
+
+    assert asyncio.run(follow()) == created.id
+    file = store().file(created.id)
+    assert file is None or file.read_bytes().count(b"\n") == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs Unix's fork")
+def test_connections_are_not_shared_with_the_child_of_a_fork(store: Callable[[], Store]) -> None:
+    here = store()
+    session = here.create(cwd="/project", id="forked-1", creation="at_once")
+    session.append(treering.user("hello"))
+    is_local = "://" not in here.location
+    child = os.fork()
+    if child == 0:
+        codes = []
+        for call in (here.has_news, session.tree, lambda: session.append(treering.user("of the child"))):
+            try:
+                call()
+            except treering.InvalidError as error:
+                codes.append(error.code)
+        session.close()
+        del here, session
+        os._exit(0 if codes == ([] if is_local else ["forked"] * 3) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    session.append(treering.user("of the parent"))
+    assert "forked-1" in {info.id for info in here.list()}
+
+
+def test_the_sessions_of_all_agents_are_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("XDG_", "TREERING_", "PI_", "CODEX_", "CLAUDE_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    chimera = tmp_path / ".chimera" / "sessions" / "a.jsonl"
+    with Session.create(chimera, dialect="chimera", id="of-chimera", creation="at_once") as session:
+        session.append(treering.user("hello"))
+    store = treering.local_store()
+    assert [(info.id, info.agent) for info in store.list()] == [("of-chimera", "chimera")]
+    assert store.file("of-chimera") == chimera
+    with store.open("of-chimera") as opened:
+        assert [message["content"] for message in opened.context()] == ["hello"]
 
 
 def test_the_same_with_asyncio(store: Callable[[], Store], answer: Answer) -> None:

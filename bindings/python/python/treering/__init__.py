@@ -7,7 +7,9 @@ agent that treering knows; :func:`open_store` opens directories, servers and dat
 
 from __future__ import annotations
 
-from . import errors, reports, typed
+import os
+
+from . import _native, errors, reports, typed
 from ._native import (
     VERSION,
     AbandonedBranch,
@@ -36,6 +38,7 @@ from .files import (
     estimate_tokens,
     list_directory,
     plan_repair,
+    redact_text,
     repair,
     search,
     session_info,
@@ -45,6 +48,7 @@ from .listener import Change, Subscription
 from .messages import (
     Cost,
     Image,
+    Summary,
     TokenUsage,
     assistant,
     bash_execution,
@@ -61,10 +65,14 @@ from .messages import (
     user,
 )
 from .session import Session
-from .store import Store, memory_store, open_store
+from .store import Store, local_store, memory_store, open_store
 from .tree import Tree
 
 __version__ = VERSION
+
+if hasattr(os, "register_at_fork"):
+    # Files, connections and threads of a parent are of no use in its child.
+    os.register_at_fork(after_in_child=_native.after_fork_in_child)
 
 __all__ = [
     "AbandonedBranch",
@@ -88,6 +96,7 @@ __all__ = [
     "StorageError",
     "Store",
     "Subscription",
+    "Summary",
     "TokenUsage",
     "Tool",
     "Tree",
@@ -105,10 +114,12 @@ __all__ = [
     "estimate_tokens",
     "image",
     "list_directory",
+    "local_store",
     "memory_store",
     "model_change",
     "open_store",
     "plan_repair",
+    "redact_text",
     "repair",
     "reports",
     "search",

@@ -2,17 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Callable, List, Optional, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _native
 from ._types import JSON, At, Position
 from ._writing import WritableSession
+from .messages import Summary
 from .reports import Merged
 
 __all__ = ["PlannedSession", "Summarizer"]
 
-#: Called with the text of a request; returns the summary.
-Summarizer = Callable[[str], str]
+#: Called with the text of a request; returns the summary, with its usage if that is to be counted.
+Summarizer = Callable[[str], Union[str, Summary]]
+#: The tokens that are kept free for the answer to a request.
+RESERVE_TOKENS = 16_384
+
+
+def checked_summary(answer: object) -> Summary:
+    """Return the answer of a summarizer as a summary."""
+    if isinstance(answer, Summary):
+        return answer
+    if isinstance(answer, str):
+        return Summary(answer)
+    raise TypeError(f"a summarizer returns a str or a treering.Summary, not {type(answer).__name__}")
+
+
+def text_and_usage(summary: Union[str, Summary]) -> Tuple[str, Optional[Dict[str, Any]]]:
+    """Return a summary as the native part takes it."""
+    if isinstance(summary, str):
+        return summary, None
+    return summary.text, None if summary.usage is None else summary.usage.to_dict()
+
+
+def requests_of(plan: _native.CompactionPlan, instructions: Optional[str]) -> List[Optional[str]]:
+    """Return the requests of a compaction: for its history, and for the beginning of a turn that it cuts in two."""
+    return [plan.history_request(instructions), plan.prefix_request(instructions)]
+
+
+def composed(plan: _native.CompactionPlan, answers: Sequence[Optional[Summary]]) -> Summary:
+    """Return the summary that the answers to the requests of a compaction make together."""
+    texts = [None if it is None else it.text for it in answers]
+    usage = None
+    for it in answers:
+        if it is not None and it.usage is not None:
+            usage = it.usage if usage is None else usage + it.usage
+    return Summary(plan.compose(*texts), usage)
 
 
 class PlannedSession(WritableSession):
@@ -36,13 +70,13 @@ class PlannedSession(WritableSession):
     def apply_compaction(
         self,
         plan: _native.CompactionPlan,
-        summary: str,
+        summary: Union[str, Summary],
         *,
         details: JSON = None,
         from_hook: bool = False,
     ) -> str:
         """Append the compaction of a plan and return its id; raises if the leaf has moved since."""
-        return self._native.apply_compaction(plan, summary, details, from_hook)
+        return self._native.apply_compaction(plan, *text_and_usage(summary), details, from_hook)
 
     def compact(
         self,
@@ -62,11 +96,11 @@ class PlannedSession(WritableSession):
         )
         if plan is None:
             return None
-        history_request = plan.history_request(instructions)
-        prefix_request = plan.prefix_request(instructions)
-        history = None if history_request is None else summarizer(history_request)
-        prefix = None if prefix_request is None else summarizer(prefix_request)
-        return self.apply_compaction(plan, plan.compose(history, prefix))
+        answers = [
+            None if request is None else checked_summary(summarizer(request))
+            for request in requests_of(plan, instructions)
+        ]
+        return self.apply_compaction(plan, composed(plan, answers))
 
     def abandoned_branch(
         self,
@@ -74,17 +108,21 @@ class PlannedSession(WritableSession):
         *,
         leaving: At = Position.LEAF,
         context_window: Optional[int] = None,
-        reserve_tokens: int = 16_384,
+        reserve_tokens: int = RESERVE_TOKENS,
     ) -> _native.AbandonedBranch:
-        """Return the entries that are left behind when the leaf moves ``to`` a position."""
+        """Return the entries that are left behind when the leaf moves ``to`` a position.
+
+        Its messages are as many of the latest as fit into the context window of the model that summarizes them.
+        """
         return self._native.abandoned_branch(leaving, to, context_window, reserve_tokens)
 
     def branch_with_summary(
         self,
         at: At,
-        summary: Union[str, Summarizer],
+        summary: Union[str, Summary, Summarizer],
         *,
         instructions: Optional[str] = None,
+        context_window: Optional[int] = None,
         details: JSON = None,
     ) -> Optional[str]:
         """Move the leaf to a position and append a summary of the branch that is left.
@@ -92,14 +130,14 @@ class PlannedSession(WritableSession):
         ``summary`` is a text, or a function that makes one from the text of a request; if it raises, nothing has
         changed. Returns the id of the summary, or None if nothing was left behind and the leaf only moved.
         """
-        if isinstance(summary, str):
-            return self._native.branch_with_summary(at, summary, details)
-        branch = self.abandoned_branch(at)
+        if isinstance(summary, (str, Summary)):
+            return self._native.branch_with_summary(at, *text_and_usage(summary), details)
+        branch = self.abandoned_branch(at, context_window=context_window)
         if branch.is_empty:
             self.branch(at)
             return None
-        text = summary(branch.request(instructions))
-        return self._native.apply_branch_summary(branch, at, text, details, False)
+        text, usage = text_and_usage(checked_summary(summary(branch.request(instructions))))
+        return self._native.apply_branch_summary(branch, at, text, usage, details, False)
 
     # Context edits.
 
@@ -134,8 +172,15 @@ class PlannedSession(WritableSession):
     # Merges and picks.
 
     def plan_merge(self, source: At, *, budget: int = 0) -> Optional[_native.MergePlan]:
-        """Return what a merge of another branch would bring; None if there is nothing new."""
+        """Return what a merge of another branch would bring; None if there is nothing new.
+
+        Its messages are the latest ones of at most ``budget`` tokens; all of them with 0.
+        """
         return self._native.plan_merge(source, budget)
+
+    def plan_merge_copies(self, plan: _native.MergePlan) -> _native.PickPlan:
+        """Return what :meth:`apply_merge` would copy."""
+        return self._native.plan_merge_copies(plan)
 
     def apply_merge(self, plan: _native.MergePlan) -> Merged:
         """Merge by copies of the entries of a plan."""
@@ -144,27 +189,35 @@ class PlannedSession(WritableSession):
     def apply_merge_summary(
         self,
         plan: _native.MergePlan,
-        summary: str,
+        summary: Union[str, Summary],
         *,
         details: JSON = None,
         from_hook: bool = False,
     ) -> str:
         """Merge by a summary of the entries of a plan and return its id."""
-        return self._native.apply_merge_summary(plan, summary, details, from_hook)
+        return self._native.apply_merge_summary(plan, *text_and_usage(summary), details, from_hook)
 
     def merge(
-        self, source: At, *, summarizer: Optional[Summarizer] = None
+        self,
+        source: At,
+        *,
+        summarizer: Optional[Summarizer] = None,
+        instructions: Optional[str] = None,
+        context_window: Optional[int] = None,
     ) -> Union[Merged, str, None]:
         """Merge another branch into this one: as copies, or as a summary if there is a ``summarizer``.
 
-        Returns None if there is nothing new. The summarizer is called with the text of the conversation.
+        Returns None if there is nothing new. The summarizer is called with the text of a request, which has as many of
+        the latest messages as fit into the ``context_window`` of its model. If it raises, nothing has changed.
         """
-        plan = self.plan_merge(source)
+        if summarizer is None:
+            plan = self.plan_merge(source)
+            return None if plan is None else self.apply_merge(plan)
+        plan = self.plan_merge(source, budget=_native.branch_budget(context_window, RESERVE_TOKENS))
         if plan is None:
             return None
-        if summarizer is None:
-            return self.apply_merge(plan)
-        return self.apply_merge_summary(plan, summarizer(plan.conversation()))
+        summary = checked_summary(summarizer(plan.request(instructions)))
+        return self.apply_merge_summary(plan, summary)
 
     def plan_pick(
         self,

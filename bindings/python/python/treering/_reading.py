@@ -9,6 +9,7 @@ from . import _native
 from ._options import search_options
 from ._types import At, Message, Position
 from .context import Context
+from .errors import InvalidError
 from .reports import (
     Branch,
     ContextTokens,
@@ -148,9 +149,15 @@ class ReadableSession:
 
     # Usage and differences.
 
-    def stats(self, *, branch: Optional[At] = None) -> Stats:
-        """Return counts and usage of the whole session, or of one branch."""
-        return Stats.from_dict(self._native.stats(branch))
+    def should_compact(self, context_window: int, *, reserve_tokens: int = 16_384) -> bool:
+        """Return whether the context leaves less than ``reserve_tokens`` of a model's window."""
+        return self.context_tokens().tokens + reserve_tokens > context_window
+
+    def stats(self, *, branch: Optional[At] = None, subtree: Optional[str] = None) -> Stats:
+        """Return counts and usage of the whole session, of one branch, or of an entry and everything below it."""
+        if branch is not None and subtree is not None:
+            raise InvalidError("give a branch or a subtree, not both", "invalid_option")
+        return Stats.from_dict(self._native.stats(branch, subtree))
 
     def usage(self, at: At = Position.LEAF) -> Usage:
         """Return the usage along the path to a position."""

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+import time
+from collections import deque
+from typing import (
+    Any,
+    Callable,
+    Deque,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 from ._reading import ReadableSession
-from ._types import At
+from ._types import At, Position
 from .listener import Change, Subscription
 from .reports import Upgrade
 
@@ -38,9 +52,36 @@ class WritableSession(ReadableSession):
         """
         return self._native.append(entry, id, parent, timestamp, expecting)
 
-    def append_all(self, entries: Iterable[NewEntry], *, expecting: Optional[At] = None) -> List[str]:
-        """Append several entries in one write: all of them, or none."""
-        return self._native.append_all(list(entries), expecting)
+    def append_all(
+        self,
+        entries: Iterable[NewEntry],
+        *,
+        expecting: Optional[At] = None,
+        following: bool = False,
+    ) -> List[str]:
+        """Append several entries in one write: all of them, or none.
+
+        With ``following`` they go after the leaf of the file, wherever other programs have moved it.
+        """
+        return self._native.append_all(list(entries), expecting, following)
+
+    def append_late(
+        self,
+        entries: Iterable[NewEntry],
+        parent: At,
+        *,
+        expecting: At = Position.LEAF,
+        move_file: bool = False,
+        move_own_from: Optional[At] = None,
+    ) -> List[str]:
+        """Append entries below ``parent``, a branch that may have been left meanwhile, and move no leaf.
+
+        This is for what took long, such as the answer of a model: it belongs to the branch of its question, but does
+        not bring back a user who has gone elsewhere. ``move_file`` moves the leaf of the file, ``move_own_from`` that
+        of this session if it stands there. Raises :class:`ConflictError` if the leaf of the file is not ``expecting``.
+        """
+        native = self._native
+        return native.append_late([*entries], parent, expecting, move_file, move_own_from)
 
     def append_each(
         self, batches: Iterable[Tuple[Sequence[NewEntry], Optional[At]]]
@@ -74,6 +115,10 @@ class WritableSession(ReadableSession):
     def sync(self) -> None:
         """Wait until everything that was appended is on disk."""
         self._native.sync()
+
+    def recreate(self) -> None:
+        """Write the whole session to its path again, after its file was deleted."""
+        self._native.recreate()
 
     def refresh(self) -> List[str]:
         """Read what other programs have appended and return the ids of the new entries. The leaf stays."""
@@ -113,3 +158,18 @@ class WritableSession(ReadableSession):
             listener(Change(entries, is_own))
 
         return Subscription(self._native.on_change(tell))
+
+    def changes(self, *, interval: float = 0.2) -> Iterator[Change]:
+        """Iterate over the changes of this session and of other programs from now on, until the session is closed.
+
+        What other programs have written is read every ``interval`` seconds.
+        """
+        found: Deque[Change] = deque()
+        with self.on_change(found.append):
+            while not self.is_closed:
+                if not found and self.has_news():
+                    self.refresh()
+                if not found:
+                    time.sleep(interval)
+                while found:
+                    yield found.popleft()

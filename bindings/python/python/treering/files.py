@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterable, List, Optional, Tuple
+import os
+from typing import Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from . import _native
 from ._options import search_options
@@ -23,11 +24,19 @@ __all__ = [
     "estimate_tokens",
     "list_directory",
     "plan_repair",
+    "redact_text",
     "repair",
     "search",
     "session_info",
     "usage",
 ]
+
+
+def _paths(directories: Union[StrPath, Iterable[StrPath]]) -> List[StrPath]:
+    """Return directories as a list. A text is one directory, not many of one letter each."""
+    if isinstance(directories, (str, os.PathLike)):
+        return [directories]
+    return [*directories]
 
 
 def doctor(path: StrPath) -> Diagnosis:
@@ -61,7 +70,7 @@ def convert(
 
 def search(
     query: str,
-    directories: Iterable[StrPath] = (),
+    directories: Union[StrPath, Iterable[StrPath]] = (),
     *,
     case_sensitive: bool = False,
     by_relevance: bool = False,
@@ -69,26 +78,37 @@ def search(
     hits_per_session: Optional[int] = None,
     snippet_width: Optional[int] = None,
 ) -> SearchResult:
-    """Search the sessions in directories, or of all agents on this machine if there are none."""
+    """Search the sessions in one or several directories, or of all agents on this machine if there are none."""
     options = search_options(
         case_sensitive, by_relevance, max_hits, hits_per_session, snippet_width
     )
-    return SearchResult.from_dict(_native.search([*directories], query, options))
+    return SearchResult.from_dict(_native.search(_paths(directories), query, options))
+
+
+def redact_text(
+    text: str,
+    *,
+    emails: bool = False,
+    home: bool = False,
+    patterns: Optional[Mapping[str, str]] = None,
+) -> str:
+    """Return a text in which secrets are replaced; see :meth:`treering.Session.redact`."""
+    return _native.redact_text(text, emails, home, [*(patterns or {}).items()])
 
 
 def usage(
-    directories: Iterable[StrPath] = (),
+    directories: Union[StrPath, Iterable[StrPath]] = (),
     *,
     group_by: str = "day",
     zone: Optional[str] = None,
     since: Optional[int] = None,
     until: Optional[int] = None,
 ) -> UsageReport:
-    """Count the usage of the sessions in directories, or of all agents on this machine if there are none.
+    """Count the usage of the sessions in one or several directories, or of all agents on this machine if there are none.
 
     ``group_by`` is ``"day"``, ``"week"``, ``"month"``, ``"session"``, ``"model"``, ``"project"`` or ``"agent"``.
     """
-    return UsageReport.from_dict(_native.usage([*directories], group_by, zone, since, until))
+    return UsageReport.from_dict(_native.usage(_paths(directories), group_by, zone, since, until))
 
 
 def session_info(path: StrPath) -> SessionInfo:

@@ -27,6 +27,7 @@ from ._types import JSON, Message
 __all__ = [
     "Cost",
     "Image",
+    "Summary",
     "TokenUsage",
     "assistant",
     "bash_execution",
@@ -58,7 +59,16 @@ class Cost:
 
     @property
     def total(self) -> float:
+        """The price of everything."""
         return self.input + self.output + self.cache_read + self.cache_write
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+        )
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,16 @@ class TokenUsage:
     cache_read: int = 0
     cache_write: int = 0
     cost: Optional[Cost] = None
+
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return TokenUsage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            cost,
+        )
 
     def to_dict(self) -> Dict[str, Any]:
         """Return the usage as messages hold it."""
@@ -91,6 +111,14 @@ class TokenUsage:
             "totalTokens": self.input + self.output + self.cache_read + self.cache_write,
             "cost": prices,
         }
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A summary of a conversation, and the usage of the request that wrote it, which statistics count."""
+
+    text: str
+    usage: Optional[TokenUsage] = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from . import _native
@@ -11,7 +12,7 @@ from ._types import Durability, StrPath
 from .reports import SearchResult, SessionInfo, SyncReport
 from .session import Session
 
-__all__ = ["Store", "memory_store", "open_store"]
+__all__ = ["Store", "local_store", "memory_store", "open_store"]
 
 
 class Store:
@@ -85,6 +86,23 @@ class Store:
         """Open a session by its id."""
         return Session(self._native.open(id, durability))
 
+    def continue_recent(
+        self,
+        *,
+        cwd: Optional[StrPath] = None,
+        dialect: Optional[str] = None,
+        creation: str = "first_message",
+        durability: Durability = "none",
+    ) -> Session:
+        """Open the session of a project that was written last, or create one if there is none that can be written."""
+        options = create_options(dialect=dialect, creation=creation, durability=durability)
+        return Session(self._native.continue_recent(directory_or_cwd(cwd), options))
+
+    def file(self, id: str) -> Optional[Path]:
+        """Return the file of a session; None if the store has no files."""
+        path = self._native.file(id)
+        return None if path is None else Path(path)
+
     def remove(self, id: str) -> None:
         """Remove a session."""
         self._native.remove(id)
@@ -147,3 +165,8 @@ def open_store(
 def memory_store() -> Store:
     """Return an empty store in memory."""
     return Store(_native.memory_store())
+
+
+def local_store() -> Store:
+    """Return the sessions of all agents on this machine as a store. What is removed goes to the trash."""
+    return Store(_native.local_store())

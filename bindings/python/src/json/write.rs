@@ -177,8 +177,10 @@ fn write_string(text: &Bound<'_, PyString>, style: Style, out: &mut Vec<u8>) -> 
         write_text(text.as_bytes(), style, out);
         return Ok(());
     }
-    // Halves of surrogate pairs, which UTF-8 does not have, are written as escapes.
-    let encoded = text.call_method1("encode", ("utf-8", "surrogatepass"))?;
+    // Halves of surrogate pairs, which UTF-8 does not have, are written as escapes. `str.encode`, and not that of a
+    // subclass, which could change what is being written.
+    let str = text.py().get_type::<PyString>();
+    let encoded = str.call_method1("encode", (text, "utf-8", "surrogatepass"))?;
     write_text(encoded.cast::<PyBytes>()?.as_bytes(), style, out);
     Ok(())
 }
