@@ -165,7 +165,7 @@ fn call(block: &[u8]) -> String {
     format!("{name}({})", shown.join(", "))
 }
 
-/// Returns a result, cut if it is long. Half a surrogate pair at the cut becomes U+FFFD.
+/// Returns a result, cut if it is long. A surrogate pair at the cut is left out whole.
 fn cut(text: String) -> String {
     if text.len() <= MAX_RESULT {
         return text;
@@ -174,9 +174,13 @@ fn cut(text: String) -> String {
     if length <= MAX_RESULT {
         return text;
     }
-    let units: Vec<u16> = text.encode_utf16().take(MAX_RESULT).collect();
-    let (shown, more) = (String::from_utf16_lossy(&units), length - MAX_RESULT);
-    format!("{shown}\n\n[... {more} more characters truncated]")
+    let mut units = 0;
+    let fits = |char: &char| {
+        units += char.len_utf16();
+        units <= MAX_RESULT
+    };
+    let shown: String = text.chars().take_while(fits).collect();
+    format!("{shown}\n\n[... {} more characters truncated]", length - MAX_RESULT)
 }
 
 /// Returns a request for a summary of `conversation`, the result of [`conversation_text`]. With
@@ -334,8 +338,10 @@ mod tests {
         // 2000 characters of three bytes each are not too long; pairs count twice.
         assert!(result(&"…".repeat(2000)).ends_with('…'));
         assert!(result(&"😀".repeat(1001)).ends_with("[... 2 more characters truncated]"));
+        // A pair at the cut is left out whole.
         let split = result(&format!("x{}", "😀".repeat(1000)));
-        assert!(split.contains("\u{FFFD}\n\n[... 1 more characters truncated]"));
+        assert!(split.ends_with("😀\n\n[... 1 more characters truncated]"));
+        assert!(!split.contains('\u{FFFD}'));
     }
 
     #[test]
