@@ -152,6 +152,8 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
             _ => format!("`treering tree {file}` lists the ids"),
         },
         Error::AmbiguousEntry { .. } => "give more characters of the id you mean".to_owned(),
+        // A pipe or a device has no first line.
+        Error::NotASession { reason, .. } if reason.ends_with("not a regular file") => return None,
         Error::NotASession { .. } => {
             "a session's first line is its header: {\"type\":\"session\",\"id\":…}; the file was left as it is"
                 .to_owned()
@@ -183,7 +185,7 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
             "pick a message or a branch summary, or a range with one in it: FIRST..LAST".to_owned()
         }
         Error::UnknownSession(_) => "`treering ls --all` lists the sessions of the store".to_owned(),
-        Error::AlreadyExists(_) => "choose another path, or append to the session that is there".to_owned(),
+        Error::AlreadyExists(_) => "choose another path; the existing file was not changed".to_owned(),
         Error::Locked(_) => "a suspended process may hold the lock: resume it or end it".to_owned(),
         Error::NotDurable(_) => {
             format!("do not append it again: it is in the file; see `treering log {file}`")
@@ -196,6 +198,11 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
         }
         Error::Io { path, source, .. } if source.kind() == io::ErrorKind::FileTooLarge => {
             too_large_hint(path)
+        }
+        Error::Io { path, source, .. }
+            if source.kind() == io::ErrorKind::NotFound && path.is_symlink() =>
+        {
+            "it is a symbolic link to a file that does not exist".to_owned()
         }
         // The store itself names what is missing.
         Error::Storage(source) if source.kind() == io::ErrorKind::NotFound => return None,
@@ -218,7 +225,7 @@ fn io_hint(error: &io::Error) -> Option<String> {
         }
         io::ErrorKind::IsADirectory => "`treering ls DIR` lists the sessions in it".to_owned(),
         io::ErrorKind::PermissionDenied => "check the permissions of the file".to_owned(),
-        io::ErrorKind::StorageFull => "make room and try again: nothing was written".to_owned(),
+        io::ErrorKind::StorageFull => "free disk space and try again; nothing was written".to_owned(),
         _ => return None,
     })
 }

@@ -10,7 +10,8 @@ use treering_index::housekeeping::{Reason, check_idle as check};
 pub(crate) fn check_idle(file: &Path) -> Result<(), Failure> {
     match check(file, clock::now()) {
         Err(refusal) if matches!(refusal.reason, Reason::Recent) => {
-            let hint = "end what writes to it and try again in 10 seconds, or pass `--force`";
+            let hint =
+                "stop the program that writes to it and try again in 10 seconds, or pass `--force`";
             Err(Failure::with_hint(refusal.to_string(), hint))
         }
         checked => Ok(checked?),

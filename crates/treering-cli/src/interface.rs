@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use treering::store::Store;
 use treering::{Catalog, CreateOptions, OpenOptions, Session};
-use treering_agent::AgentSession;
+use treering_agent::{AgentSession, ConfigError};
 use treering_index::SessionIndex;
 use treering_index::housekeeping::Trash;
 use treering_tui::chat::DoubleEscape;
@@ -29,23 +29,22 @@ use treering_tui::time_zone::DisplayZone;
 
 /// The message if no model is configured.
 const NO_MODEL: &str = "\
-No model is configured: WHY.
+WHY.
 
-To have one, set one of these in the environment:
+Set one of these in the environment:
 
     ANTHROPIC_API_KEY=…
     OPENAI_API_KEY=…  TREERING_MODEL=…
     OPENAI_BASE_URL=http://localhost:11434  TREERING_MODEL=…
 
-or in the configuration file (`treering config` says where it is):
+or in the configuration file (`treering config path` prints its path):
 
     [summarizer]
     provider = \"openai\"
     model = \"qwen3:14b\"
     base_url = \"http://localhost:11434\"
 
-Your text is still in the editor. Everything but answering works: `!commands`, the tree, branches,
-labels, exports.
+Your text is still in the editor. Everything else works without a model: `!COMMAND`, the tree, labels, exports.
 ";
 
 /// The first screen.
@@ -145,7 +144,8 @@ fn setup(
     let model = models.chosen();
     let no_model = match &model {
         Ok(_) => String::new(),
-        Err(error) => NO_MODEL.replace("WHY", &error.to_string()),
+        Err(ConfigError::NoModel) => NO_MODEL.replace("WHY", "No model is configured"),
+        Err(error) => NO_MODEL.replace("WHY", &format!("The model cannot be used: {error}")),
     };
     let named = models.clone();
     let choose = move |name: &str| named.named(name).map_err(|error| error.to_string());

@@ -46,9 +46,9 @@ use stores::StoreChoice;
 ///
 /// Without a command, treering opens the session picker, if it runs in a terminal.
 ///
-/// A session is a tree of entries in an append-only file. The model sees the path from the leaf to the
-/// root. To name a session, give its file, its id, its name or its age (`@latest`: see `treering ls`);
-/// an id may be shortened as long as it is unambiguous.
+/// A session is a tree of entries in an append-only file. The model sees the path from the root to the
+/// leaf. To name a session, give a file, an id, a name, or a position in the list of `treering ls`
+/// (`@latest`, `@2`). Ids may be shortened as long as they are unambiguous.
 #[derive(Debug, Parser)]
 #[command(
     name = "treering",

@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// The minimum pause after a poll, as a multiple of the duration of the poll.
 const REST: u32 = 9;
 
-/// When following ends by itself.
+/// The option that ends a command that otherwise runs until Ctrl-C.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct IdleTimeout {
     /// End after this many seconds without a change; 0 checks once
@@ -24,9 +24,11 @@ pub(crate) struct IdleTimeout {
     until_idle: Option<Duration>,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let number: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
+/// Parses a number of seconds.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.parse::<f64>().ok();
+    let duration = number.and_then(|number| Duration::try_from_secs_f64(number).ok());
+    duration.ok_or_else(|| "expected a number of seconds such as 2 or 0.5".to_owned())
 }
 
 /// A loop that polls at intervals.

@@ -38,15 +38,16 @@ impl Redaction {
 
 pub(crate) fn redactor(emails: bool, home: bool, patterns: &[String]) -> Result<Redactor, Failure> {
     let hint = "a pattern is NAME=REGEX, such as ticket=TICKET-[0-9]+";
+    let usage = |what: String| Failure::Usage { what, hint: hint.to_owned() };
     let named = |pattern: &String| {
         let parts = pattern.split_once('=').filter(|(_, regex)| !regex.is_empty());
         let (name, regex) =
-            parts.ok_or_else(|| Failure::with_hint("a pattern without a name", hint))?;
+            parts.ok_or_else(|| usage(format!("the pattern {pattern:?} has no name")))?;
         Ok((name.to_owned(), regex.to_owned()))
     };
     let mut options = Options::new().emails(emails).home(home);
     options.patterns = patterns.iter().map(named).collect::<Result<_, Failure>>()?;
-    Redactor::new(&options).map_err(|error| Failure::with_hint(error.to_string(), hint))
+    Redactor::new(&options).map_err(|error| usage(error.to_string()))
 }
 
 /// Reports the replacements on stderr, in one line.

@@ -166,7 +166,7 @@ fn readable(file: PathBuf, agent: Dialect) -> Result<PathBuf, Failure> {
     match is_archive && !agent.reads_archives() {
         true => {
             let what = format!("{}: {agent} does not read archives", file.display());
-            Err(Failure::with_hint(safe_line(&what), "unpack it first: `treering unarchive`"))
+            Err(Failure::with_hint(safe_line(&what), "decompress it first: `treering unarchive`"))
         }
         false => Ok(file),
     }

@@ -78,7 +78,7 @@ pub(crate) fn locate(
             let id = match (find(&store, &text)?, SessionId::new(&text)) {
                 (Ok(id), _) => id,
                 (Err(AddressError::Unknown { .. }), Ok(id)) if unknown == Unknown::IsAPath => id,
-                (Err(error), _) => return Err(failure(&error)),
+                (Err(error), _) => return Err(failure_in(&store, &error)),
             };
             argument.set_stored(store, id);
             Ok(())
@@ -92,7 +92,7 @@ pub(crate) fn locate(
 ///
 /// Fails if there is no such session, or if there are several.
 pub(crate) fn find_in(store: &Arc<dyn Store>, text: &str) -> Result<SessionId, Failure> {
-    find(store, text)?.map_err(|error| failure(&error))
+    find(store, text)?.map_err(|error| failure_in(store, &error))
 }
 
 fn find(store: &Arc<dyn Store>, text: &str) -> Result<Result<SessionId, AddressError>, Failure> {
@@ -142,8 +142,23 @@ fn reference(argument: &Path) -> Option<&str> {
     (text.starts_with('@') || !is_path).then_some(text)
 }
 
-/// Returns the failure for an address that names no session, with suggestions.
+/// Returns the failure for an address that names no session of this machine, with suggestions.
 pub(crate) fn failure(error: &AddressError) -> Failure {
+    suggest(error, "`treering ls --all` lists the sessions of this machine".to_owned())
+}
+
+/// Returns the failure for an address that names no session of a store, with suggestions.
+fn failure_in(store: &Arc<dyn Store>, error: &AddressError) -> Failure {
+    let location = shell_word(Path::new(&store.location()));
+    suggest(
+        error,
+        format!("`treering ls --all --store {location}` lists the sessions of the store"),
+    )
+}
+
+/// Returns the failure for an address that names no session. `list` is the command that lists the
+/// sessions there are.
+fn suggest(error: &AddressError, list: String) -> Failure {
     let what = error.to_string();
     match error {
         AddressError::Ambiguous { candidates, .. } => {
@@ -158,7 +173,7 @@ pub(crate) fn failure(error: &AddressError) -> Failure {
         }
         AddressError::Unknown { near, .. } => {
             let hint = match near.is_empty() {
-                true => "`treering ls --all` lists the sessions there are".to_owned(),
+                true => list,
                 false => format!("did you mean {}?", near.join(" or ")),
             };
             Failure::with_hint(what, hint)
@@ -166,9 +181,7 @@ pub(crate) fn failure(error: &AddressError) -> Failure {
         AddressError::TooFew { scope: Scope::Project, .. } => {
             Failure::with_hint(what, "`@all` and `@all/2` count the sessions of all projects")
         }
-        AddressError::TooFew { scope: Scope::All, .. } => {
-            Failure::with_hint(what, "`treering ls --all` lists the sessions there are")
-        }
+        AddressError::TooFew { scope: Scope::All, .. } => Failure::with_hint(what, list),
     }
 }
 

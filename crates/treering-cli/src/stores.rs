@@ -99,7 +99,8 @@ pub(crate) fn database_url(url: &str) -> Result<&str, Failure> {
         return Ok(url);
     }
     let what = format!("{} is not the address of a database", safe_line(&without_secret(url)));
-    Err(Failure::with_hint(what, "it is postgres://USER@HOST/DATABASE"))
+    let hint = "write postgres://USER@HOST/DATABASE".to_owned();
+    Err(Failure::Usage { what, hint })
 }
 
 /// Returns the space of a database.

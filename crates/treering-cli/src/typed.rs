@@ -31,6 +31,12 @@ impl FromStr for TypedEntry {
     }
 }
 
+/// Parses a number. The messages of the standard library speak of digits in strings.
+pub(crate) fn number<T: TryFrom<u64>>(text: &str) -> std::result::Result<T, String> {
+    let number = text.parse::<u64>().ok().and_then(|number| T::try_from(number).ok());
+    number.ok_or_else(|| "expected a number such as 20".to_owned())
+}
+
 /// A position in a tree: an entry, or `none` for before the first one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TypedPosition {

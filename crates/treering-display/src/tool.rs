@@ -128,13 +128,13 @@ impl<'a> Call<'a> {
         if let Some(content) = self.text("content").filter(|_| is_write) {
             return Arguments::Content(content);
         }
-        let is_said = match &*name {
+        let is_in_summary = match &*name {
             "read" | "grep" | "find" | "ls" | "glob" if !self.raw.is_empty() => {
                 has_only(self.raw, &["path", "file_path", "offset", "limit", "pattern"])
             }
             _ => matches!(self.raw, b"" | b"{}" | b"null"),
         };
-        match is_said {
+        match is_in_summary {
             true => Arguments::InSummary,
             false => Arguments::Json(pretty_json(&String::from_utf8_lossy(self.raw))),
         }

@@ -49,7 +49,7 @@ pub fn write_file<E: From<io::Error>>(
             Err(io::Error::from(io::ErrorKind::AlreadyExists))?;
         }
         Ok(found) if found.kind == FileKind::Other && !path.is_symlink() => {
-            let message = "it is not a regular file and stays; `-o -` writes to stdout";
+            let message = "it is not a regular file and was not replaced; `-o -` writes to stdout";
             Err(io::Error::new(io::ErrorKind::InvalidInput, message))?;
         }
         _ => {}

@@ -127,7 +127,7 @@ pub enum PatternError {
     #[error("{0:?} is not a name for a pattern: lower-case letters, digits and -, at most 32")]
     Name(String),
     /// The pattern is not a valid regular expression, or is too large.
-    #[error("the pattern {0:?} cannot be used: {1}")]
+    #[error("the pattern {0:?} is invalid: {1}")]
     Invalid(String, String),
     /// The pattern matches the empty text.
     #[error("the pattern {0:?} matches the empty text")]

@@ -483,7 +483,11 @@ fn custom(name: &str, pattern: &str) -> Result<Regex, PatternError> {
             match error {
                 regex::Error::CompiledTooBig(_) => "it is too large".to_owned(),
                 // The first lines of the message repeat the pattern.
-                error => error.to_string().lines().last().unwrap_or_default().to_owned(),
+                error => {
+                    let message = error.to_string();
+                    let last = message.lines().last().unwrap_or_default();
+                    last.trim_start_matches("error: ").to_owned()
+                }
             },
         )
     })?;

@@ -18,7 +18,7 @@ use crate::term::{BadPattern, Case, Term};
 /// let query = Query::parse("role:user parser \"off by one\" re:lin(e|es)", Case::Ignored)?;
 /// assert!(query.needs_text());
 /// let error = Query::parse("re:(a", Case::Ignored).unwrap_err();
-/// assert_eq!(error.to_string(), "bad pattern: unclosed group (at character 4)");
+/// assert_eq!(error.to_string(), "invalid pattern: unclosed group (at character 4)");
 /// # Ok::<(), treering_search::QueryError>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -109,8 +109,7 @@ impl Query {
             return Err(error(0, "nothing to search for".to_owned()));
         }
         if !query.excluded.is_empty() && query.terms.is_empty() && !query.filters.choose_entries() {
-            let message =
-                "a word with - before it leaves out entries: name a word to search for, or a role:";
+            let message = "the query only excludes words: add a word to search for, or a role:";
             return Err(error(0, message.to_owned()));
         }
         Ok(query)
@@ -131,11 +130,11 @@ impl Query {
             let name = KEYS.iter().find(|(_, known)| Some(*known) == key).map(|(name, _)| *name);
             return Err(whole(match name {
                 Some(name) => format!("{name} needs a value"),
-                None => "an empty phrase".to_owned(),
+                None => "a phrase is empty".to_owned(),
             }));
         }
         let bad = |error: BadPattern| {
-            (value_at + error.at.unwrap_or(0), format!("bad pattern: {}", error.message))
+            (value_at + error.at.unwrap_or(0), format!("invalid pattern: {}", error.message))
         };
         match key {
             None | Some(Key::Pattern) => {
@@ -202,7 +201,7 @@ impl Tokens<'_> {
         if let (Some((name, key)), true) = (key, is_excluded)
             && *key != Key::Pattern
         {
-            return Err(error(start, format!("{name} cannot be left out with -")));
+            return Err(error(start, format!("{name} cannot be excluded with -")));
         }
         if let (None, Some(name)) = (key, unknown_filter(rest)) {
             return Err(error(start + minus, no_filter(name)));
@@ -213,8 +212,7 @@ impl Tokens<'_> {
         let quoted = value.strip_prefix('"');
         let (value, used) = match quoted {
             Some(inside) => {
-                let unclosed =
-                    || error(start + minus + head, "a quote that is not closed".to_owned());
+                let unclosed = || error(start + minus + head, "a quote is not closed".to_owned());
                 let (value, used) = unquote(inside, key).ok_or_else(unclosed)?;
                 (value, used + 1)
             }
@@ -352,10 +350,10 @@ mod tests {
                 "role:user OR a",
                 "OR needs a word, a phrase or a pattern on both sides (at character 11)",
             ),
-            ("-role:user a", "role: cannot be left out with - (at character 1)"),
+            ("-role:user a", "role: cannot be excluded with - (at character 1)"),
             (
                 "-a",
-                "a word with - before it leaves out entries: name a word to search for, or a role: (at character 1)",
+                "the query only excludes words: add a word to search for, or a role: (at character 1)",
             ),
             (
                 "é projet:web",
@@ -375,11 +373,11 @@ mod tests {
             ("since:2026-01-05", " | since:At(1767571200000)"),
             ("", "nothing to search for (at character 1)"),
             ("   ", "nothing to search for (at character 1)"),
-            ("é \"open", "a quote that is not closed (at character 3)"),
-            ("x \"\"", "an empty phrase (at character 3)"),
+            ("é \"open", "a quote is not closed (at character 3)"),
+            ("x \"\"", "a phrase is empty (at character 3)"),
             ("x role:", "role: needs a value (at character 3)"),
-            ("é re:a( b", "bad pattern: unclosed group (at character 7)"),
-            ("re:*", "bad pattern: repetition operator missing expression (at character 4)"),
+            ("é re:a( b", "invalid pattern: unclosed group (at character 7)"),
+            ("re:*", "invalid pattern: repetition operator missing expression (at character 4)"),
             (
                 "role:robot",
                 "no role is named \"robot\"; there are user, assistant, tool, bash, system, custom, summary, label, name (at character 1)",
@@ -404,7 +402,7 @@ mod tests {
     #[test]
     fn patterns_have_a_limit() {
         let error = Query::parse(r"re:(\w{1000}){1000}", Case::Ignored).unwrap_err();
-        assert_eq!(error.message, "bad pattern: it is too large");
+        assert_eq!(error.message, "invalid pattern: it is too large");
         let deep = format!("re:{}{}", "(".repeat(10_000), ")".repeat(10_000));
         assert!(Query::parse(&deep, Case::Ignored).is_err());
     }

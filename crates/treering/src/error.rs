@@ -42,7 +42,7 @@ pub enum Error {
     },
     /// The session has a version that this release can read but must not write.
     #[error(
-        "session has version {version}, newer than the {supported} this release writes: it is read-only"
+        "the session has version {version}, and this release writes only up to version {supported}: it is read-only"
     )]
     ReadOnly {
         /// The version in the header.

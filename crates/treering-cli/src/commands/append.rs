@@ -18,7 +18,7 @@ use treering::{CreateOptions, Dialect, Error, Message, NewEntry, OpenOptions, Po
 /// Prints the id of every new entry, one per line, once the entry is in the file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     #[command(flatten)]
     source: Source,
@@ -238,7 +238,8 @@ impl<'a> Writer<'a> {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => self.unheard = true,
                 Err(error) => {
-                    let what = format!("entry {id} was written, but its id cannot be: {error}");
+                    let what =
+                        format!("entry {id} was written, but its id cannot be printed: {error}");
                     let file = shell_word(&self.args.file);
                     let hint = format!("do not append it again; see `treering log {file}`");
                     return Err(Failure::with_hint(what, hint));

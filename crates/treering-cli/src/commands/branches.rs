@@ -21,7 +21,7 @@ use treering_display::preview_line::Calls;
 /// entries from the root.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// One JSON object per branch and line: leaf, active, sidechain, label, text, since, ownEntries,
     /// entries, time, own, path

@@ -18,7 +18,7 @@ use treering_agent::{
     TurnReport,
 };
 
-/// Chat with a model; the conversation is kept in a session
+/// Chat with a model, and store the conversation in a session
 ///
 /// With `-p`, or with a prompt on standard input, the command prints the answer and exits. Prompt and
 /// answer are appended to the session, or to a new one in treering's own directory if none is given.

@@ -18,7 +18,7 @@ use treering_display::preview_line::Calls;
 /// result with its call. Entries that are already on the path are not copied again. Prints the copies.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// An entry (an id or its beginning), or FIRST..LAST: all from one to another below it
     #[arg(value_name = "ENTRY|FIRST..LAST")]

@@ -6,7 +6,7 @@ use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null, json_strings};
 use crate::session_arg::SessionArg;
 use crate::text::{count, excerpt, safe_line};
-use crate::typed::TypedPosition;
+use crate::typed::{TypedPosition, number};
 use std::io::{self, Write};
 use treering::compaction::{
     CompactionSettings, ContextTokens, FileLists, Preparation, Prepared, conversation_text,
@@ -23,7 +23,7 @@ use treering_display::preview_line::Calls;
 /// The recent messages are kept as they are, and nothing is removed from the file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// Show where the cut would be, what would be summarized and how much that saves; write nothing
     #[arg(long)]
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID", requires = "dry_run")]
     leaf: Option<TypedPosition>,
     /// Keep about this many tokens of the most recent messages
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", value_parser = number::<u64>)]
     keep_recent: Option<u64>,
     #[command(flatten)]
     summaries: SummaryArgs,

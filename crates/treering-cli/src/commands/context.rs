@@ -19,7 +19,7 @@ use treering::{Context, Session};
 /// edits applied.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// Show the context at this entry instead of the leaf (an id or its beginning; `none`: before the
     /// first entry)

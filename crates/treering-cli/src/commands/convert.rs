@@ -21,7 +21,7 @@ use treering_redact::Redactor;
 /// otherwise nothing is written.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// The agent to convert to: pi, uuid, omp, chimera, operator, tau or claude-code
     #[arg(long, value_name = "AGENT")]

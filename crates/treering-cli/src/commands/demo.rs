@@ -41,13 +41,13 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let file = session.path().unwrap_or_default();
     let program = program();
     let word = safe_line(&shell_word(&file));
-    let intro = "A conversation about a bug. One fix was tried, then left for a better one.";
+    let intro = "A conversation about a bug. One fix was tried, then abandoned for a better one.";
     writeln!(out, "{intro}\n")?;
     command(&format!("{program} tree {word}"), out)?;
     tree::write(&session, tree::Shown::default(), out)?;
     writeln!(out)?;
     let explanation = "Nothing was deleted: • marks the path the model sees. On it, a compaction stands for the \
-                       beginning\nand a branch summary for the fix that was left:";
+                       beginning\nand a branch summary for the abandoned fix:";
     writeln!(out, "{explanation}\n")?;
     command(&format!("{program} context {word}"), out)?;
     context::write(session.projection()?, out)?;

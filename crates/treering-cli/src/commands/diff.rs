@@ -20,13 +20,13 @@ use treering_display::preview_line::Calls;
 /// Shows the entries, the files read and modified, the estimated tokens and the cost of both.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// The end of one branch (an id or its beginning)
     a: TypedEntry,
     /// The end of the other; the leaf if not given
     b: Option<TypedEntry>,
-    /// The session file in which B is, a fork of FILE; FILE itself if not given
+    /// The session that contains B, such as a fork of FILE; FILE itself if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) with: Option<SessionArg>,
     /// Show messages in full instead of one line each; with --json, entries instead of ids

@@ -16,7 +16,7 @@ use treering::{EntryId, Session};
 /// here on. `restore` undoes it, and so does `treering goto` to an entry before it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     #[command(subcommand)]
     edit: Edit,

@@ -19,7 +19,7 @@ use treering::{Catalog, Dialect, ForkOptions, Session};
 /// among those agents' files; so are forks of sessions of a store. Prints the path of the new file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// The last entry of the new session (an id or its beginning); the leaf if not given
     #[arg(long, value_name = "ID")]

@@ -12,16 +12,16 @@ use treering_agent::{AgentSession, Moved, NavigateOptions, Navigation};
 
 /// Move the leaf: the next entry continues from there
 ///
-/// Nothing is lost: the branch that is left stays in the tree. Prints the new leaf. With `--summarize`,
-/// a summary of the branch that is left is appended; with `--edit`, the leaf moves before a user message
-/// and its text is printed, so that it can be edited and sent again.
+/// Nothing is lost: the abandoned branch stays in the tree. Prints the new leaf. With `--summarize`, a
+/// summary of the abandoned branch is appended; with `--edit`, the leaf moves before a user message and
+/// its text is printed, so that it can be edited and sent again.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// The entry to go to (an id or its beginning; `none`: before the first entry)
     id: TypedPosition,
-    /// Append a summary of the branch that is left
+    /// Append a summary of the abandoned branch
     #[arg(long)]
     summarize: bool,
     /// Go to the position before a user message, and print its text

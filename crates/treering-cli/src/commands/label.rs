@@ -5,7 +5,6 @@ use crate::output::{self, Output};
 use crate::session_arg::SessionArg;
 use crate::text::safe_line;
 use crate::typed::TypedEntry;
-use clap::builder::NonEmptyStringValueParser;
 use std::io::Write;
 
 /// Label an entry, show its label, or clear it
@@ -13,16 +12,24 @@ use std::io::Write;
 /// Prints the id of the entry that records the change, or the current label if no text is given.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// The entry (an id or its beginning)
     id: TypedEntry,
     /// The new label; the current one is shown if not given
-    #[arg(allow_hyphen_values = true, value_parser = NonEmptyStringValueParser::new())]
+    #[arg(allow_hyphen_values = true, value_parser = label)]
     text: Option<String>,
     /// Clear the label
     #[arg(long, conflicts_with = "text")]
     clear: bool,
+}
+
+/// Parses a label. An empty text would clear it, which scripts may not expect.
+fn label(text: &str) -> Result<String, String> {
+    match text.is_empty() {
+        true => Err("a label cannot be empty; `--clear` clears it".to_owned()),
+        false => Ok(text.to_owned()),
+    }
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {

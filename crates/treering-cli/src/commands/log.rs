@@ -15,7 +15,7 @@ use treering_display::preview_line::Calls;
 /// List the entries on the path to the leaf, root first
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// The path to another entry (an id or its beginning; `none`: before the first entry)
     #[arg(long, value_name = "ID")]

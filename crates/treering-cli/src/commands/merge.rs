@@ -18,7 +18,7 @@ use treering_agent::{AgentSession, MergeOptions, MergeOutcome, MergedBranch};
 /// and merging the same branch again adds only what is new. Prints the new leaf.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// The end of the other branch (an id or its beginning)
     id: TypedEntry,
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 fn nothing_new(json: bool, out: &mut Output) -> Result<(), Failure> {
     match json {
         true => out.write_all(b"{\"merged\":false}\n")?,
-        false => writeln!(out, "nothing to merge: this branch has all of it")?,
+        false => writeln!(out, "nothing to merge: this branch already has these entries")?,
     }
     Ok(())
 }

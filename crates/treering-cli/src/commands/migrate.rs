@@ -95,7 +95,7 @@ fn write(
             let backup = safe_path(backup);
             writeln!(out, "{path}: {what}; the old file is {backup}")?;
         }
-        (None, true) => writeln!(out, "{path}: {what}; not yet, this is a dry run")?,
+        (None, true) => writeln!(out, "{path}: {what} (dry run: nothing was written)")?,
         // Another process has upgraded the file meanwhile.
         (None, false) => writeln!(out, "{path}: {what}")?,
     }

@@ -11,7 +11,7 @@ use std::io::Write;
 /// An empty name clears it. Setting a name prints the id of the entry that records it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// The new name
     #[arg(allow_hyphen_values = true)]

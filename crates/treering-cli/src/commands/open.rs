@@ -14,11 +14,11 @@ use treering::store::Store;
 
 /// Open the terminal interface: the tree of a session, or all sessions
 ///
-/// In the tree: type to search, Tab for a preview, Enter to go somewhere and talk on, `?` for all keys.
-/// `treering` alone does the same without a session; `treering -c` goes on with the last one.
+/// In the tree, type to search, press Tab for a preview, Enter to continue from an entry, and `?` for all
+/// keys. `treering` without a command opens the list of sessions; `treering -c` continues the last one.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
-    /// The session; the session picker opens if not given
+    /// The session; the list of all sessions if not given
     pub(crate) session: Option<SessionArg>,
 }
 

@@ -8,13 +8,13 @@ use crate::session_arg::SessionArg;
 use crate::typed::TypedEntry;
 use treering_agent::NavigateOptions;
 
-/// Go back to your previous message or to an entry, with a summary of what is left
+/// Go back to your previous message or an entry, and summarize the abandoned branch
 ///
 /// The leaf moves before the message, and its text is printed so that it can be edited and sent again.
-/// Nothing is lost: the branch that is left stays in the tree.
+/// Nothing is lost: the abandoned branch stays in the tree.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// The entry to go back to (an id or its beginning)
     id: Option<TypedEntry>,

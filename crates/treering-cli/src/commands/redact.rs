@@ -20,7 +20,7 @@ use treering_redact::{Place, Report};
 /// result before you share it: a secret in an unknown format under an ordinary name is not found.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// The new file; beside the session, with `redacted` in its name, if not given
     #[arg(short, long, value_name = "PATH")]

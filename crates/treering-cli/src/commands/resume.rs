@@ -20,7 +20,7 @@ use treering::Dialect;
 /// `treering chat`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name or its age; the latest of this project if not given
+    /// The session: a file, an id, a name or `@2`; the latest of this project if not given
     pub(crate) file: Option<SessionArg>,
     /// Resume a copy of the session in another agent: pi, omp, chimera, operator, tau or claude-code
     #[arg(long = "in", value_name = "AGENT")]

@@ -20,7 +20,7 @@ use treering_index::housekeeping::{Recent, Trash, hold};
 /// being written to, or was a moment ago, is not moved. A session of a store is deleted permanently.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The sessions: files, ids, names, ages, or addresses in a store
+    /// The sessions: files, ids, names, positions such as `@latest`, or URLs
     #[arg(required = true, value_name = "SESSION")]
     pub(crate) files: Vec<SessionArg>,
     /// Do not ask

@@ -8,6 +8,7 @@ use crate::progress::{self, Meter};
 use crate::sessions;
 use crate::stores::StoreChoice;
 use crate::text::{age, columns, count, excerpt, fit_end, pad, safe_line, size};
+use crate::typed::number;
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -21,24 +22,27 @@ use treering_search::{
 
 /// Search all branches of all sessions, including abandoned and compacted entries
 ///
-/// An entry is found if it holds every word of the query, every "phrase" and every re:pattern; case
-/// does not matter. Quotes are part of the query: treering search '"off by one" parser'. Of words with
-/// OR between them one is enough, and an entry that holds a word with - before it is left out:
-/// treering search 'parser OR lexer -test'. A word before a colon is a filter:
+/// An entry matches if it contains every word, every "phrase" and every
+/// re:pattern of the query; case is ignored. Quotes are part of the query:
+/// treering search '"off by one" parser'. OR requires only one of two words, and
+/// a minus sign excludes entries with a word: treering search 'parser OR lexer
+/// -test'. A word before a colon is a filter:
 ///
 ///   role:user        entries of a role: user, assistant, tool, bash, system, custom, or
 ///                    summary, label, name
 ///   tool:bash        calls of a tool and their results
 ///   agent:codex      sessions of an agent: pi, omp, claude, codex …
-///   project:web      sessions whose project's directory holds this
-///   model:opus       sessions in which such a model answered
-///   since:7d         sessions that were used since (12h, 7d, 2w, 3mo, yesterday, 2026-01-31)
-///   before:2w        sessions that were not used since
-///   label:"try 2"    sessions with such a label
+///   project:web      sessions whose project directory contains this
+///   model:opus       sessions with answers of a model whose name contains this
+///   since:7d         sessions last used after this time: an age (12h, 7d, 2w, 3mo) or a day
+///                    (yesterday, 2026-01-31)
+///   before:2w        sessions last used before this time
+///   label:"try 2"    sessions with this label
 ///   file:src/x.rs    sessions that read or modified a file
 ///
-/// The symbols mark hits that are ● on the active path, ○ abandoned, ◌ compacted away or edited out, ◇
-/// of a subagent. The exit code is 1 if nothing was found.
+/// The symbols mark hits that are ● on the active path, ○ abandoned,
+/// ◌ compacted away or edited out, ◇ of a subagent. The exit code is 1 if
+/// nothing was found.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
@@ -49,10 +53,10 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "PATH")]
     dir: Vec<PathBuf>,
     /// Stop after this many hits
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>)]
     limit: Option<usize>,
     /// The maximum number of hits of each session [default: 5; all with --json]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>)]
     per_session: Option<usize>,
     /// The order of the sessions
     #[arg(long, value_enum, default_value = "new")]

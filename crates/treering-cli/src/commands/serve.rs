@@ -72,7 +72,11 @@ async fn serve(args: &Args, mut server: Server, out: &mut Output) -> Result<(), 
     let address = args.listen.as_str();
     let cannot = |error: io::Error| {
         let what = format!("cannot listen on {}: {error}", safe_line(address));
-        Failure::with_hint(what, "`--listen 127.0.0.1:0` takes any free port")
+        let hint = match error.kind() {
+            io::ErrorKind::InvalidInput => "write ADDRESS:PORT, such as 127.0.0.1:7437",
+            _ => "`--listen 127.0.0.1:0` takes any free port",
+        };
+        Failure::with_hint(what, hint)
     };
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let bound = listener.local_addr().map_err(cannot)?;
@@ -86,8 +90,9 @@ async fn serve(args: &Args, mut server: Server, out: &mut Output) -> Result<(), 
         };
         server = server.loopback(grant);
         if let Ok(path) = server.login_path() {
-            let link =
-                format!("open {scheme}://{bound}{path} in a browser, once, within ten minutes");
+            let link = format!(
+                "open {scheme}://{bound}{path} in a browser; the link works once, within ten minutes"
+            );
             output::write_notice("note", &link);
         }
     } else if args.tls_cert.is_none() {
@@ -209,7 +214,7 @@ fn token(args: &Args) -> Result<String, Failure> {
             let token = text.trim();
             if token.len() < 16 || token.contains(char::is_whitespace) {
                 let what = format!("{} holds no token", safe_path(&path));
-                let hint = "a token has at least 16 characters and no spaces; remove the file and one is made";
+                let hint = "a token has at least 16 characters and no spaces; remove the file to have a new token created";
                 return Err(Failure::with_hint(what, hint));
             }
             Ok(token.to_owned())

@@ -25,7 +25,7 @@ use treering_export::{Existing, Export, write_file};
 /// miss secrets: look at the document first (`--print`).
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// One HTML page with every branch, instead of Markdown of the active one
     #[arg(long)]
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         return write(&export, args.html, &session, out);
     }
     if !(args.yes || io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        let what = "nothing was sent: there is no terminal to ask at";
+        let what = "nothing was sent: only a terminal can ask for confirmation";
         return Err(Failure::with_hint(
             what,
             "`--yes` sends without asking, `--print` shows the document",

@@ -14,7 +14,7 @@ use treering::{Entry, Kind, Session};
 /// Show one entry in full
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// The entry (an id or its beginning)
     id: TypedEntry,

@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use crate::output::{self, Output, json_string};
-use crate::poll_loop::{IdleTimeout, PollLoop};
+use crate::poll_loop::{IdleTimeout, PollLoop, seconds};
 use crate::progress::Meter;
 use crate::redaction::Redaction;
 use crate::sessions;
@@ -26,7 +26,7 @@ use treering_index::{LocalStore, SessionIndex};
 /// cannot be merged. Nothing is overwritten.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Push {
-    /// The sessions: files, ids, names or ages
+    /// The sessions: files, ids, names or positions such as `@latest`
     #[arg(value_name = "SESSION", required_unless_present = "all", conflicts_with = "all")]
     pub(crate) sessions: Vec<PathBuf>,
     /// All sessions of all agents on this machine
@@ -44,7 +44,7 @@ pub(crate) struct Push {
 /// on both sides gets the entries that are missing here, by the rules of `push`. Nothing is overwritten.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Pull {
-    /// The sessions: ids, names or ages in the store, or addresses such as https://HOST/s/ID
+    /// The sessions: ids, names or positions in the store, or URLs such as https://HOST/s/ID
     #[arg(value_name = "SESSION", required_unless_present = "all", conflicts_with = "all")]
     sessions: Vec<String>,
     /// All sessions of the store
@@ -64,8 +64,8 @@ pub(crate) struct Sync {
     #[arg(long)]
     watch: bool,
     /// The interval at which the store is asked for changes, in seconds
-    #[arg(long, value_name = "SECS", default_value_t = 2.0, requires = "watch")]
-    interval: f64,
+    #[arg(long, value_name = "SECS", default_value = "2", requires = "watch", value_parser = seconds)]
+    interval: Duration,
     #[command(flatten)]
     idle: IdleTimeout,
     #[command(flatten)]
@@ -131,8 +131,7 @@ pub(crate) fn sync(args: &Sync, store: &StoreChoice, out: &mut Output) -> Result
         let report = run(&syncer, Direction::Both, true, &[])?;
         return tell(&report, args.common.json, out);
     }
-    let interval = Duration::try_from_secs_f64(args.interval.max(0.1));
-    let interval = interval.unwrap_or(Duration::from_secs(2));
+    let interval = args.interval.max(Duration::from_millis(100));
     let mut poll = PollLoop::new(&args.idle)?;
     // Changes during the first run must not be missed.
     let mut follower = Follower::default();

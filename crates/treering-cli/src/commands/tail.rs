@@ -11,6 +11,7 @@ use crate::poll_loop::{IdleTimeout, PollLoop};
 use crate::session_arg::SessionArg;
 use crate::short_ids::ShortIds;
 use crate::text::safe_line;
+use crate::typed::number;
 use std::io::Write;
 use std::path::Path;
 use treering::{Entry, EntryId, Error, Session};
@@ -23,10 +24,10 @@ use treering_index::{FileChange, Stamp};
 /// entry is not the entry before it, the parent is shown. Ctrl-C ends the command.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// The number of existing entries to print first
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = number::<usize>)]
     last: usize,
     #[command(flatten)]
     idle: IdleTimeout,

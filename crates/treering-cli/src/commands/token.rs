@@ -55,9 +55,9 @@ fn scope(text: &str) -> Result<Scope, String> {
 
 pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
     let Some(database) = store.database()? else {
-        let what = "tokens are kept in a database, and none is named";
+        let what = "tokens are stored in a database, and no database was named".to_owned();
         let hint = "give --store postgres://USER@HOST/DATABASE; a server without a database accepts the token of its --token-file";
-        return Err(Failure::with_hint(what, hint));
+        return Err(Failure::Usage { what, hint: hint.to_owned() });
     };
     match &args.action {
         Action::Create { scope, space, name, expires } => {

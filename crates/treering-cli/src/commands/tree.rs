@@ -20,7 +20,7 @@ use treering_display::tree::{Outline, OutlineNode, TreeRows};
 /// shown by their effect, not as entries.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// One JSON object per entry and line, parents before children: id, parentId, depth, type, role,
     /// label, active (on the path to the leaf), leaf, mergedFrom (the end of the branch that was

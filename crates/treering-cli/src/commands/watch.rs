@@ -28,8 +28,8 @@ pub(crate) struct Args {
     /// Sessions of all projects
     #[arg(long)]
     all: bool,
-    /// Look in this directory instead of where agents keep their sessions, at all projects; may be
-    /// repeated
+    /// Report the sessions of all projects in this directory, instead of where agents keep their
+    /// sessions; may be repeated
     #[arg(long, short, value_name = "DIR")]
     dir: Vec<PathBuf>,
     #[command(flatten)]

@@ -5,7 +5,7 @@ fn the_demo_shows_a_tree_a_context_and_what_to_do_next() {
     let place = Place::empty();
     let out = place.run(&["demo", "--dir", "d"]).ok();
     insta::assert_snapshot!(untimed(&place, &out), @r#"
-    A conversation about a bug. One fix was tried, then left for a better one.
+    A conversation about a bug. One fix was tried, then abandoned for a better one.
 
     $ treering tree d/retry.jsonl
     • 3f9a1c07 user       Uploads fail whenever the server is busy. Why?
@@ -25,7 +25,7 @@ fn the_demo_shows_a_tree_a_context_and_what_to_do_next() {
     • 9d02c6e7 assistant  Uploads to a busy server are retried with growing pauses. ← leaf
 
     Nothing was deleted: • marks the path the model sees. On it, a compaction stands for the beginning
-    and a branch summary for the fix that was left:
+    and a branch summary for the abandoned fix:
 
     $ treering context d/retry.jsonl
     ── compactionSummary  9a7c5510  TIME

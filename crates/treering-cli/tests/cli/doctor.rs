@@ -125,7 +125,7 @@ fn a_dry_run_says_what_a_repair_would_change() {
     insta::assert_snapshot!(ran.stdout, @"
     s.jsonl: would be repaired as s.repaired.jsonl
 
-      10 findings would go, 0 would stay
+      10 findings would be removed, 0 would remain
 
       would split 1 line
       would move 5 pieces to a separate file: line 3, 4, 5, 16, 18

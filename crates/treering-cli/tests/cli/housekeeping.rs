@@ -108,7 +108,7 @@ fn what_is_written_to_stays() {
         insta::allow_duplicates! {
             insta::assert_snapshot!(error, @r"
             error: s.jsonl: it was written to a moment ago
-            hint: end what writes to it, and try again in 10 seconds
+            hint: stop the program that writes to it, and try again in 10 seconds
             ");
         }
     }
@@ -338,4 +338,28 @@ fn a_link_is_not_taken_for_the_file() {
         }
     }
     assert!(place.file("s.jsonl").exists() && place.file("link.jsonl").exists());
+}
+
+/// The target of a link is relative to the directory of the link, not to the current one.
+#[cfg(unix)]
+#[test]
+fn advice_about_a_link_names_a_file_that_exists() {
+    let place = Place::with_story();
+    std::fs::create_dir(place.file("d")).unwrap();
+    std::os::unix::fs::symlink("../s.jsonl", place.file("d/link.jsonl")).unwrap();
+    let error = run(&place, &["rm", "d/link.jsonl"]).failed();
+    insta::assert_snapshot!(error, @r"
+    error: d/link.jsonl: it is a link
+    hint: name the file itself: d/../s.jsonl
+    ");
+    assert!(place.file("d/../s.jsonl").exists());
+
+    std::os::unix::fs::symlink("nowhere.jsonl", place.file("broken.jsonl")).unwrap();
+    let error = run(&place, &["rm", "broken.jsonl"]).failed();
+    insta::assert_snapshot!(error, @"error: broken.jsonl: No such file or directory (os error 2)");
+    let error = run(&place, &["append", "broken.jsonl", "--user", "x"]).failed();
+    insta::assert_snapshot!(error, @r"
+    error: cannot open broken.jsonl: No such file or directory (os error 2)
+    hint: it is a symbolic link to a file that does not exist
+    ");
 }

@@ -18,11 +18,11 @@ fn an_old_file_is_upgraded_and_kept() {
     place.write("s.jsonl", V1.as_bytes());
     let context = place.run(&["context", "s.jsonl", "--json"]).ok();
     let planned = place.run(&["migrate", "s.jsonl", "--dry-run"]).ok();
-    insta::assert_snapshot!(planned, @"s.jsonl: no version → version 3: 2 entries rewritten (1 compaction); not yet, this is a dry run");
+    insta::assert_snapshot!(planned, @"s.jsonl: no version → version 3: 2 entries rewritten (1 compaction) (dry run: nothing was written)");
     assert_eq!(place.read("s.jsonl"), V1, "nothing was written");
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
     let done = place.run(&["migrate", "s.jsonl", "--force"]).ok();
-    let expected = planned.strip_suffix("; not yet, this is a dry run\n").unwrap();
+    let expected = planned.strip_suffix(" (dry run: nothing was written)\n").unwrap();
     assert!(done.starts_with(expected) && done.ends_with("s.jsonl.v1.bak\n"), "{done}");
     assert_eq!(place.read("s.jsonl.v1.bak"), V1);
     assert!(place.read("s.jsonl").starts_with(r#"{"type":"session","version":3,"#));
@@ -60,7 +60,7 @@ fn a_file_that_was_just_written_to_is_not_replaced() {
         insta::allow_duplicates! {
             insta::assert_snapshot!(error, @r"
             error: s.jsonl: it was written to a moment ago
-            hint: end what writes to it and try again in 10 seconds, or pass `--force`
+            hint: stop the program that writes to it and try again in 10 seconds, or pass `--force`
             ");
         }
         assert_eq!(place.read("s.jsonl"), V1);

@@ -78,7 +78,10 @@ fn a_redacted_copy_is_sent_to_the_configured_command() {
     let config = "[share]\ncommand = [\"sh\", \"-c\", \"cat \\\"$0\\\" > sent; echo \\\"$1\\\" > title\", \"{file}\", \"{title}\"]\n";
     place.write("home/.config/treering/config.toml", config.as_bytes());
     let refused = run(&place, &["share", "demo-2"]).failed();
-    assert!(refused.contains("no terminal to ask at") && !place.file("sent").exists(), "{refused}");
+    assert!(
+        refused.contains("only a terminal can ask") && !place.file("sent").exists(),
+        "{refused}"
+    );
     let printed = run(&place, &["share", "demo-2", "--print"]).ok();
     assert!(printed.contains("[REDACTED:") && !printed.contains(SECRET), "{printed}");
     assert!(!place.file("sent").exists());

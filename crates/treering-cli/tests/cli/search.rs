@@ -82,7 +82,7 @@ fn exit_codes_tell_nothing_found_from_a_bad_query() {
     assert_eq!((bad.code, bad.stdout.as_str()), (2, ""));
     assert_eq!(
         bad.stderr,
-        "error: bad pattern: unclosed group (at character 4)\nhint: `treering search --help` describes the query language\n"
+        "error: invalid pattern: unclosed group (at character 4)\nhint: `treering search --help` describes the query language\n"
     );
     assert_eq!(place.run(&["search"]).code, 2);
 }

@@ -111,11 +111,13 @@ fn an_address_or_a_token_file_that_cannot_be_used_is_explained() {
 #[test]
 fn commands_for_databases_need_one() {
     let place = Place::empty();
-    let failed = place.run(&["token", "list"]).failed();
-    assert!(failed.contains("--store postgres://"), "{failed}");
+    let wrong = place.run(&["token", "list"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.stderr.contains("--store postgres://"), "{}", wrong.stderr);
     for action in ["init", "check"] {
-        let failed = place.run(&["store", action, "https://user:secret@host/db"]).failed();
-        assert!(failed.contains("not the address of a database"), "{failed}");
-        assert!(!failed.contains("secret"), "{failed}");
+        let wrong = place.run(&["store", action, "https://user:secret@host/db"]);
+        assert_eq!(wrong.code, 2);
+        assert!(wrong.stderr.contains("not the address of a database"), "{}", wrong.stderr);
+        assert!(!wrong.stderr.contains("secret"), "{}", wrong.stderr);
     }
 }

@@ -179,7 +179,8 @@ fn an_output_that_cannot_be_written_does_not_hide_what_was_done() {
         serde_json::from_str(place.read("s.jsonl").lines().last().unwrap()).unwrap();
     let id = last["id"].as_str().unwrap();
     assert!(
-        error.starts_with(&format!("error: entry {id} was written, but its id cannot be: ")),
+        error
+            .starts_with(&format!("error: entry {id} was written, but its id cannot be printed: ")),
         "{error}"
     );
     assert!(error.contains("do not append it again; see `treering log s.jsonl`"), "{error}");

@@ -132,7 +132,7 @@ fn merge_brings_the_other_branch_once() {
     assert_eq!(merged["details"]["merge"]["from"], "b1");
     assert!(merged["summary"].as_str().unwrap().ends_with("Nothing was found"));
     let again = run(&place, "echo", &["merge", "s.jsonl", "b1"]).ok();
-    assert_eq!(again, "nothing to merge: this branch has all of it\n");
+    assert_eq!(again, "nothing to merge: this branch already has these entries\n");
 }
 
 #[test]

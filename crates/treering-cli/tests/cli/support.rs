@@ -75,12 +75,16 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_treering"));
         command.args(args).current_dir(self.path()).env_remove("NO_COLOR");
         command.env_remove("CLICOLOR_FORCE").env_remove("COLUMNS").env("TERM", "xterm-256color");
+        // A shell warns of a locale that is not installed.
+        command.env("LC_ALL", "C");
         // Nor may the sessions of the user who runs the tests.
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
-            let agents = ["PI_", "OMP_", "CHIMERA_", "CLAUDE_", "CODEX_", "XDG_", "TREERING_"];
-            let agents = agents.iter().chain(&["ANTHROPIC_", "OPENAI_", "PAGER"]);
-            if agents.clone().any(|agent| name.starts_with(agent)) {
+            let agents = ["PI_", "OMP_", "CHIMERA_", "CLAUDE_", "CODEX_", "QWEN_", "GEMINI_"];
+            let agents = agents.iter().chain(&["COPILOT_", "GOOSE_", "XDG_", "TREERING_"]);
+            let others = ["ANTHROPIC_", "OPENAI_", "PAGER"];
+            let is_proxy = name.to_ascii_uppercase().ends_with("_PROXY");
+            if is_proxy || agents.chain(&others).any(|start| name.starts_with(start)) {
                 command.env_remove(&*name);
             }
         }

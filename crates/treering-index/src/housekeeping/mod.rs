@@ -87,15 +87,20 @@ impl Reason {
         Some(match self {
             Reason::Link(real) => format!("name the file itself: {}", real.display()),
             Reason::Locked => "try again when it is done".to_owned(),
-            Reason::Recent => "end what writes to it, and try again in 10 seconds".to_owned(),
+            Reason::Recent => {
+                "stop the program that writes to it, and try again in 10 seconds".to_owned()
+            }
             Reason::NotArchived => "an archived session ends in .jsonl.zst".to_owned(),
-            Reason::Name => "the archive would not be found: rename it first".to_owned(),
+            Reason::Name => {
+                "rename it first: an archive is found only if it is named SESSION.jsonl.zst"
+                    .to_owned()
+            }
             Reason::Stored => {
-                "delete it in the agent; `treering convert` makes a file of it".to_owned()
+                "delete it in the agent; `treering convert` writes it to a file".to_owned()
             }
             Reason::Exists => "nothing was changed; move one of the two away".to_owned(),
             Reason::Changed | Reason::Renamed(_) => {
-                "end what writes to it, and try again".to_owned()
+                "stop the program that writes to it, and try again".to_owned()
             }
             Reason::Stays(target, _) => format!("{} is complete", target.display()),
             _ => return None,
@@ -167,10 +172,10 @@ pub fn archive(
 ) -> Result<(Recompressed, Dialect), Refusal> {
     let name = path.as_os_str().as_encoded_bytes();
     if name.ends_with(b".zst") {
-        return Err(Reason::Archived.of(path));
+        return Err(misnamed(path, Reason::Archived));
     }
     if !name.ends_with(b".jsonl") {
-        return Err(Reason::Name.of(path));
+        return Err(misnamed(path, Reason::Name));
     }
     let file = hold(path, Recent::Refused, now)?;
     let agent =
@@ -190,11 +195,19 @@ pub fn unarchive(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Recompressed, Refusal> {
     if path.extension().is_none_or(|extension| extension != "zst") {
-        return Err(Reason::NotArchived.of(path));
+        return Err(misnamed(path, Reason::NotArchived));
     }
     let file = hold(path, Recent::Accepted, now)?;
     let make = |file: &File, target: &Path| pack::unpack(file, target, limits, progress);
     exchange(path, &file, path.with_extension(""), make)
+}
+
+/// Returns the refusal of a file because of its name, unless there is no such file.
+fn misnamed(path: &Path, reason: Reason) -> Refusal {
+    match fs::open(path, fs::Access::Read) {
+        Ok(_) => reason.of(path),
+        Err(error) => Reason::Io(error).of(path),
+    }
 }
 
 /// Creates one file from the other, and removes the other.

@@ -27,7 +27,10 @@ pub enum Recent {
 pub fn hold(path: &Path, recent: Recent, now: i64) -> Result<File, Refusal> {
     let cannot = |error: std::io::Error| Reason::Io(error).of(path);
     check_is_file(path)?;
-    if let Ok(real) = path.read_link() {
+    if let Ok(target) = path.read_link() {
+        // A link that leads nowhere has no file to name.
+        fs::canonicalize(path).map_err(cannot)?;
+        let real = path.parent().map_or(target.clone(), |dir| dir.join(target));
         return Err(Reason::Link(real).of(path));
     }
     let file = fs::open(path, Access::Read).map_err(cannot)?;

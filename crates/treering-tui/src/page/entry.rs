@@ -87,7 +87,7 @@ pub(super) fn write_body(writer: &mut PageWriter, entry: &Entry, caller: Option<
         }
         Body::BranchSummary { from, summary, .. } => {
             if let Some(from) = from {
-                note(writer, &format!("the branch that was left ended at {}", excerpt(&from, 80)));
+                note(writer, &format!("the abandoned branch ended at {}", excerpt(&from, 80)));
             }
             markdown::write(writer, &summary, Tone::Plain);
         }

@@ -39,8 +39,8 @@ impl keys::Action for PickerAction {
     const ALL: &'static [(Self, &'static str, &'static str, &'static str)] = {
         use PickerAction::*;
         &[
-            (Up, "up", "one up, from the first to the last", "Up"),
-            (Down, "down", "one down, from the last to the first", "Down"),
+            (Up, "up", "to the previous session (wraps around)", "Up"),
+            (Down, "down", "to the next session (wraps around)", "Down"),
             (PageUp, "page-up", "a page up", "PgUp"),
             (PageDown, "page-down", "a page down", "PgDn"),
             (First, "first", "to the first session", "Home"),
@@ -55,7 +55,7 @@ impl keys::Action for PickerAction {
             (PreviousQuery, "previous-query", "an earlier query", "Ctrl+Up Ctrl+P"),
             (NextQuery, "next-query", "a later query", "Ctrl+Down"),
             (Rename, "rename", "rename the session; an empty name clears it", "Ctrl+R"),
-            (Delete, "delete", "move the session to the trash, after a question", "Ctrl+D Delete"),
+            (Delete, "delete", "move the session to the trash (asks first)", "Ctrl+D Delete"),
             (Archive, "archive", "archive or unarchive the session", "Ctrl+B"),
             (Export, "export", "export the session as HTML", "Ctrl+E"),
             (CopyPath, "copy-path", "copy the path of the session's file", "Ctrl+X"),

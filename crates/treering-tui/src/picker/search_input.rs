@@ -71,8 +71,8 @@ mod tests {
         for (text, counts, error_text) in [
             ("a", true, None),
             ("a \"b", true, None),
-            ("re:(a", false, Some("bad pattern: unclosed group (at character 4)")),
-            ("a re:(a", true, Some("bad pattern: unclosed group (at character 6)")),
+            ("re:(a", false, Some("invalid pattern: unclosed group (at character 4)")),
+            ("a re:(a", true, Some("invalid pattern: unclosed group (at character 6)")),
             ("re:(a)", true, None),
             ("role:user", true, None),
             ("a rol", true, None),

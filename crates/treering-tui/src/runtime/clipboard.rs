@@ -86,8 +86,8 @@ pub(crate) fn copy(text: &str) -> io::Result<CopyMethod> {
     }
     if text.len() > MAX_REQUEST {
         return Err(io::Error::other(format!(
-            "not copied: {} bytes are more than terminals take; a clipboard program (wl-copy, xclip, \
-             xsel) would",
+            "not copied: {} bytes are too many for a terminal; install a clipboard program \
+             (wl-copy, xclip or xsel)",
             text.len()
         )));
     }

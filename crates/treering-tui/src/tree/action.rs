@@ -51,8 +51,8 @@ impl keys::Action for TreeAction {
     const ALL: &'static [(Self, &'static str, &'static str, &'static str)] = {
         use TreeAction::*;
         &[
-            (Up, "up", "one up, from the first to the last", "Up"),
-            (Down, "down", "one down, from the last to the first", "Down"),
+            (Up, "up", "to the previous entry (wraps around)", "Up"),
+            (Down, "down", "to the next entry (wraps around)", "Down"),
             (PageUp, "page-up", "a page up", "PgUp Left"),
             (PageDown, "page-down", "a page down", "PgDn Right"),
             (
@@ -76,16 +76,11 @@ impl keys::Action for TreeAction {
                 "unfold, or go to where it branches next",
                 "Ctrl+Right Alt+Right",
             ),
-            (
-                Navigate,
-                "go",
-                "navigate here and continue; a user message is put into the editor",
-                "Enter",
-            ),
+            (Navigate, "go", "continue from here; a user message goes into the editor", "Enter"),
             (
                 NavigateWithSummary,
                 "summarize",
-                "navigate here with a summary of the branch you leave",
+                "navigate here and summarize the abandoned branch",
                 "Shift+Enter Alt+Enter",
             ),
             (MoveLeaf, "move", "move the leaf to this entry and stay in the tree", "Ctrl+G"),

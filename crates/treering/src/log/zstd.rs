@@ -88,7 +88,9 @@ pub(crate) fn is_packed(first: &[u8]) -> bool {
 /// Decompresses a file to a file without a name; `None` if it is not compressed.
 pub(crate) fn unpack(file: &File) -> io::Result<Option<File>> {
     let mut first = Vec::with_capacity(MAGIC.len());
-    Packed::new(file).take(MAGIC.len() as u64).read_to_end(&mut first)?;
+    let mut source = Packed::new(file);
+    let read = (&mut source).take(MAGIC.len() as u64).read_to_end(&mut first);
+    read.map_err(|error| source.failed.take().unwrap_or(error))?;
     if !is_packed(&first) {
         return Ok(None);
     }
@@ -323,6 +325,14 @@ mod tests {
     fn lines(count: usize) -> Vec<u8> {
         let line = |at| format!("{{\"at\":{at},\"text\":\"{}\"}}\n", "word ".repeat(at % 90));
         (0..count).map(line).collect::<String>().into_bytes()
+    }
+
+    /// The memory of a process cannot be read at its beginning, like a damaged disk.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_cannot_be_read_fails_with_the_error_of_the_system() {
+        let file = File::from(std::fs::File::open("/proc/self/mem").unwrap());
+        assert_eq!(unpack(&file).unwrap_err().raw_os_error(), Some(libc::EIO));
     }
 
     #[test]

@@ -94,7 +94,7 @@ pub(super) fn write_plan(
         writeln!(out, "{}", out.paint(Style::Heading, &safe_line(&what)))?;
         if detail != Detail::Summary {
             let findings = count(removed.len(), "finding", "findings");
-            writeln!(out, "\n  {findings} would go, {} would stay", left.len())?;
+            writeln!(out, "\n  {findings} would be removed, {} would remain", left.len())?;
             write_changes(plan.changes(), Tense::Planned, None, out)?;
         }
         writeln!(out, "{}", out.paint(Style::Dim, "dry run: nothing was written"))?;

@@ -22,16 +22,16 @@ use treering_search::Since;
 ///
 /// html is one file with the tree, every branch and search; it needs no network, and nothing in it runs
 /// but its own script. md is for pasting into an issue. json is one document for programs. jsonl is a
-/// session of its own, which pi and treering open.
+/// new session, which pi and treering open.
 ///
-/// html and json hold everything, md and jsonl the branch of the leaf, unless told otherwise.
+/// By default html and json contain everything, md and jsonl only the active branch.
 ///
 /// With --site all sessions of this machine or of the store, or those of an agent, a project or a time,
 /// become a static site: an index by project and day, a search that needs no server, and a page for each
 /// session. A later run writes only what changed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session: its file, its id, its name, its age (`@latest`), or its address in a store
+    /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     #[arg(required_unless_present = "site")]
     pub(crate) file: Option<SessionArg>,
     /// Write a site of many sessions to this directory, or update it
@@ -47,7 +47,8 @@ pub(crate) struct Args {
     /// With --site: sessions of this project: a directory, or its last name
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// With --site: sessions used since then: 12h, 3d, 2w, 3mo ago, or a date such as 2026-01-31 (UTC)
+    /// With --site: sessions used since this time: an age such as 12h, 3d, 2w, 3mo, or a date such as
+    /// 2026-01-31 (UTC)
     #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
     since: Option<Since>,
     /// The format to write; taken from the extension of the output if not given, else html
@@ -62,8 +63,8 @@ pub(crate) struct Args {
     /// Every branch
     #[arg(long, group = "part")]
     all: bool,
-    /// The file to write; `-` is stdout. If not given: stdout where that is a pipe or a file (but not
-    /// for html), else a file in this directory, named after the session
+    /// The file to write; `-` is stdout. If not given: stdout if that is a pipe or a file (but not for
+    /// html), else a file in this directory with the name of the session
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the output file if it exists

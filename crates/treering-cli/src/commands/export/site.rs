@@ -29,7 +29,7 @@ pub(super) fn write(
 ) -> Result<(), Failure> {
     let now = clock::now();
     let project = args.project.as_deref().map(ProjectFilter::named).transpose()?;
-    // A bad pattern is an error before anything is written.
+    // An invalid pattern is an error before anything is written.
     let is_redacted = args.redaction.redactor()?.is_some();
     let is_wanted = |info: &SessionInfo| {
         args.agent.is_none_or(|agent| info.agent == agent)

@@ -11,6 +11,7 @@ use crate::project_filter::ProjectFilter;
 use crate::sessions;
 use crate::stores::{self, StoreChoice};
 use crate::text::{count, safe_line};
+use crate::typed::number;
 use filter::Sort;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,18 +30,18 @@ use treering_search::Since;
 /// second newest session, and `@all` and `@all/2` for the same among all projects.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// List the sessions in this directory and below it instead, of all projects
+    /// List the sessions of all projects in this directory and below it
     directory: Option<PathBuf>,
     /// Sessions of all projects
     #[arg(long)]
     all: bool,
-    /// Sessions of this agent: pi, omp, claude-code, codex … (`treering help agents` lists them)
+    /// Sessions of this agent: pi, omp, claude-code, codex … (`treering help formats` lists them)
     #[arg(long, value_name = "NAME", value_parser = treering_search::agent)]
     agent: Option<Dialect>,
     /// Sessions of this project: a directory, or its last name
     #[arg(long, value_name = "DIR", conflicts_with = "all")]
     project: Option<PathBuf>,
-    /// Sessions used since then: 12h, 3d, 2w, 3mo ago, or a date such as 2026-01-31 (UTC)
+    /// Sessions used since this time: an age such as 12h, 3d, 2w, 3mo, or a date such as 2026-01-31 (UTC)
     #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
     since: Option<Since>,
     /// Sessions with a name
@@ -56,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Sort::Modified)]
     sort: Sort,
     /// The maximum number of sessions
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>)]
     limit: Option<usize>,
     /// Look in this directory instead of where agents keep their sessions; may be repeated
     #[arg(long, short, value_name = "DIR", conflicts_with = "directory")]
@@ -258,7 +259,7 @@ fn say_nothing_found(args: &Args, places: &Places, project: Option<&ProjectFilte
     if !missing.is_empty() {
         output::write_notice("note", &format!("these do not exist: {}", list(&missing)));
     }
-    let hint = "`treering ls --dir DIR` looks elsewhere, TREERING_SESSIONS=DIR always; `treering demo` makes a session";
+    let hint = "`treering ls --dir DIR` looks elsewhere, TREERING_SESSIONS=DIR always; `treering demo` creates a session";
     output::write_notice("hint", hint);
 }
 

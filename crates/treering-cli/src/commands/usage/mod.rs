@@ -28,12 +28,12 @@ use treering_usage::{GroupBy, Prices, UsageEvents, UsageSession, Zone};
 /// Report tokens and cost by day, project, model …
 ///
 /// Counts the sessions of all agents and projects on this machine, or those of a store. Every request to
-/// a model counts once, also if forks, copies or several records tell of it; it belongs to the oldest
+/// a model counts once, even if forks, copies or several records report it; it belongs to the oldest
 /// session that has it.
 ///
-/// `~` stands for a cost that was computed with a list of prices because the file does not state it, `?`
-/// for one that is unknown. Models without a known price are named; [prices."MODEL"] in the
-/// configuration sets one (`treering help config`).
+/// `~` marks a cost that was computed from a price list because the file does not state it, `?` marks an
+/// unknown cost. Models without a known price are listed; [prices."MODEL"] in the configuration sets a
+/// price (`treering help config`).
 ///
 /// A block is five hours long and begins at the full hour of its first request. Subscriptions are
 /// limited by such blocks.
@@ -42,10 +42,10 @@ pub(crate) struct Args {
     /// The rows of the report
     #[arg(value_enum, value_name = "BY", default_value_t = By::Daily)]
     by: By,
-    /// Requests since then: a day (2026-01-31, today, yesterday), a time, or an age such as 12h, 7d, 2w
+    /// Requests since this time: a day (2026-01-31, today, yesterday), a time, or an age such as 12h, 7d, 2w
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Requests until then; a day is included as a whole
+    /// Requests up to this time; a day is included completely
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
     /// Sessions of this agent: pi, omp, claude, codex …

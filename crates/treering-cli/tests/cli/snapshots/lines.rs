@@ -369,6 +369,7 @@ nonsense
 tre s.jsonl
 tree
 tree s.jsonl --nonsense
+label s.jsonl a1 ''
 context s.jsonl --view nobody
 append s.jsonl
 append s.jsonl --user a --assistant b

@@ -118,7 +118,7 @@ fn summaries_and_bookkeeping() {
     all
 
     branch summary · s1 · 2026-01-05 09:00:00 UTC
-    the branch that was left ended at zz
+    the abandoned branch ended at zz
     Tried it.
 
     context edit · e1 · 2026-01-05 09:00:00 UTC

@@ -1,4 +1,4 @@
-//! Keys: what was, what is pressed, what is then.
+//! Tests of keys: a state, the keys that are pressed, and the state after them.
 
 use super::super::{PickerEffect, PickerEvent, PickerMode, PickerState, update};
 use super::{NOW, knowing, sample, session, shown, start};
@@ -47,7 +47,7 @@ fn keys_move_sort_filter_and_search() {
         // A question mark is a character once something is typed.
         ("re:colou?r", ""),
         ("re:kettles?", "[b] .c"),
-        // A bad pattern does not count.
+        // An invalid pattern does not count.
         ("blue Space re:(", "[c]"),
         ("blue Esc", "[a] .b ..c .e d f"),
         ("Down blue", "[c]"),
@@ -129,7 +129,7 @@ fn what_cannot_be_done_is_said() {
     let (state, _) = press(knowing(sample()), "re:(");
     assert_eq!(
         state.search.error_text.as_deref(),
-        Some("bad pattern: unclosed group (at character 4)")
+        Some("invalid pattern: unclosed group (at character 4)")
     );
 }
 

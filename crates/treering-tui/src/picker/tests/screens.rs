@@ -204,7 +204,7 @@ fn why_there_is_nothing() {
     ›  Boil the water                                300     5 h
        ├─ Kettle · Which kettle is the best one?     200     3 h
        │  └─ Try the blue kettle                       5   5 min
-    bad pattern: unclosed group (at character 4)
+    invalid pattern: unclosed group (at character 4)
     ");
     let (searched, _) = update(after("zzz"), PickerEvent::Searched("zzz".into()));
     insta::assert_snapshot!(screen(searched, 60, 6), @r"
@@ -256,8 +256,8 @@ fn why_there_is_nothing() {
 fn keys_are_listed() {
     insta::assert_snapshot!(screen(after("?"), 80, 24), @r"
     threaded  all projects  6 of 6
-    ↑              one up, from the first to the last
-    ↓              one down, from the last to the first
+    ↑              to the previous session (wraps around)
+    ↓              to the next session (wraps around)
     PgUp           a page up
     PgDn           a page down
     Home           to the first session
@@ -272,7 +272,7 @@ fn keys_are_listed() {
     Ctrl+↑ Ctrl+P  an earlier query
     Ctrl+↓         a later query
     Ctrl+R         rename the session; an empty name clears it
-    Ctrl+D Delete  move the session to the trash, after a question
+    Ctrl+D Delete  move the session to the trash (asks first)
     Ctrl+B         archive or unarchive the session
     Ctrl+E         export the session as HTML
     Ctrl+X         copy the path of the session's file

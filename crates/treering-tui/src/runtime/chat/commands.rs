@@ -166,7 +166,7 @@ fn moved(navigation: Navigation) -> CommandReply {
         Navigation::Moved(moved) => {
             let place = moved.new_leaf.as_ref().map_or("the beginning".to_owned(), short);
             let what = match moved.summary {
-                Some(_) => format!("now at {place}, with a summary of the branch you left"),
+                Some(_) => format!("now at {place}, with a summary of the abandoned branch"),
                 None => format!("now at {place}"),
             };
             CommandReply::notice(what).and_edit(moved.editor_text)

@@ -48,7 +48,7 @@ pub(super) fn branches(session: &Session, numbers: &BranchNumbers) -> Result<Pag
         lines.push(StyledLine::new(Tone::Dim, "no messages yet"));
     } else {
         lines.push(StyledLine::default());
-        let hint = "/switch N goes to one · /merge N brings its work here · • is where you are";
+        let hint = "/switch N continues a branch · /merge N merges it into this one · • is the active branch";
         lines.push(StyledLine::new(Tone::Dim, hint));
     }
     Ok(Page { lines })

@@ -144,7 +144,7 @@ impl Rig {
             if done {
                 return;
             }
-            let event = self.inbox.recv_timeout(Duration::from_secs(20)).expect("something more");
+            let event = self.inbox.recv_timeout(Duration::from_secs(120)).expect("something more");
             self.event(event);
         }
     }

@@ -81,7 +81,9 @@ impl FileActionWorker {
                 let note = match agent.reads_archives() {
                     true => format!("archived, {sizes}"),
                     false => {
-                        format!("archived, {sizes}; {agent} does not find it until it is unpacked")
+                        format!(
+                            "archived, {sizes}; {agent} does not find it until it is unarchived"
+                        )
                     }
                 };
                 Ok(vec![moved(path, &packed.path)?, PickerEvent::Notice(note)])

@@ -1,4 +1,4 @@
-//! Keys: what was, what is pressed, what is then.
+//! Tests of keys: a state, the keys that are pressed, and the state after them.
 
 use super::super::{PreviewContent, TreeEffect, TreeEvent, TreeMode, TreeState, update};
 use super::{known, sample};

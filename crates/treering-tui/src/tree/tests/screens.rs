@@ -169,8 +169,8 @@ fn label_times_are_in_the_zone_of_the_reader() {
 fn keys_are_listed() {
     insta::assert_snapshot!(screen(press(known(&sample()), "?").0, 80, 24), @r"
      start here                                                  7/7 · pi · default
-    ↑                      one up, from the first to the last
-    ↓                      one down, from the last to the first
+    ↑                      to the previous entry (wraps around)
+    ↓                      to the next entry (wraps around)
     PgUp ←                 a page up
     PgDn →                 a page down
     Shift+↑ Ctrl+↑         to the user's message before this
@@ -179,8 +179,8 @@ fn keys_are_listed() {
     End                    to the last entry
     Ctrl+← Alt+←           fold a branch, or go to where this one begins
     Ctrl+→ Alt+→           unfold, or go to where it branches next
-    Enter                  navigate here and continue; a user message is put into t…
-    Shift+Enter Alt+Enter  navigate here with a summary of the branch you leave
+    Enter                  continue from here; a user message goes into the editor
+    Shift+Enter Alt+Enter  navigate here and summarize the abandoned branch
     Ctrl+G                 move the leaf to this entry and stay in the tree
     Alt+Z                  undo the last move of the leaf
     Shift+L                edit the label; an empty one is cleared
