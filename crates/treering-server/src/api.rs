@@ -130,7 +130,7 @@ fn session_operations() -> Vec<Operation> {
         .answer(201, "The session was created.")
         .with::<types::SessionDetail>(JSON, detail_example())
         .header("Location", "The path of the session.")
-        .problems(&[Code::SessionExists, Code::NotASession, Code::NotWritable, Code::InvalidEntry, Code::NotApplicable]),
+        .problems(&[Code::SessionExists, Code::NotASession, Code::NotWritable, Code::InvalidEntry, Code::NotApplicable, Code::IdempotencyKeyReused]),
         Operation::new(
             (Method::GET, "/v1/sessions/{id}"),
             ("getSession", "Sessions"),
@@ -153,7 +153,7 @@ fn session_operations() -> Vec<Operation> {
         )
         .param(ID)
         .answer(204, "The session was removed.")
-        .problems(&[Code::UnknownSession, Code::NotWritable, Code::NotApplicable]),
+        .problems(&[Code::UnknownSession, Code::SessionInUse, Code::NotWritable, Code::NotApplicable]),
         Operation::new(
             (Method::PUT, "/v1/sessions/{id}/name"),
             ("renameSession", "Sessions"),

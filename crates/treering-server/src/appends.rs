@@ -2,13 +2,12 @@
 //! are carried out by one write, and therefore one commit of the store.
 
 use crate::call::Call;
-use crate::idempotency::{self, Repeated};
+use crate::idempotency::{self, Members, Repeated};
 use crate::metrics::Metrics;
 use crate::node::Node;
 use crate::open_sessions::Slot;
 use crate::problem::{Code, Problem};
 use crate::types::Appended;
-use serde_json::{Map, Value};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,8 +26,9 @@ pub(crate) struct NewEntries {
     pub(crate) entries: Vec<NewEntry>,
     /// The ids that the client chose, or that are derived from its key.
     pub(crate) ids: Vec<Option<EntryId>>,
-    pub(crate) sent: Vec<Map<String, Value>>,
-    pub(crate) has_key: bool,
+    pub(crate) sent: Vec<Members>,
+    /// The id that another entry after these would have; `None` if there is no key.
+    pub(crate) next_id: Option<EntryId>,
     pub(crate) expected: Option<Position>,
     /// The size of the body.
     pub(crate) bytes: usize,
@@ -186,7 +186,7 @@ fn settle(
         Err(error) => error,
     };
     if matches!(error, Error::DuplicateEntry(_) | Error::LeafMoved { .. }) {
-        match idempotency::compare(session, &new.ids, &new.sent)? {
+        match idempotency::compare(session, &new.ids, &new.sent, new.next_id.as_ref())? {
             Some(Repeated::Same) => {
                 // An earlier attempt may have failed because it was not durable yet.
                 session.sync()?;
@@ -195,7 +195,7 @@ fn settle(
                 let ids: Vec<EntryId> = new.ids.iter().flatten().cloned().collect();
                 return Ok(Appended { ids: names(&ids), leaf, length: session.log_length() });
             }
-            Some(Repeated::Other) if new.has_key => {
+            Some(Repeated::Other) if new.next_id.is_some() => {
                 let detail = "the key was used with other entries before";
                 return Err(Problem::new(Code::IdempotencyKeyReused, detail));
             }

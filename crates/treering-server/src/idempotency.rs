@@ -3,8 +3,10 @@
 //! the same answer, even after a restart.
 
 use crate::problem::Problem;
-use serde_json::{Map, Value};
+use serde_json::Value;
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use treering::{Entry, EntryId, Session, SessionId};
 
 /// Returns the hash of a key and its purpose.
@@ -28,7 +30,16 @@ pub(crate) fn entry_id(session: &SessionId, key: &str, at: usize) -> EntryId {
 
 /// Returns the id of the session that is created with this key: a UUID of version 8.
 pub(crate) fn session_id(space: &str, key: &str) -> Result<SessionId, Problem> {
-    let mut hash = hash(&[b"session", space.as_bytes(), key.as_bytes()]);
+    uuid(hash(&[b"session", space.as_bytes(), key.as_bytes()]))
+}
+
+/// Returns the id of the fork of a session that is made with this key. As for entries, the key
+/// belongs to the session: the same key means another fork in another session.
+pub(crate) fn fork_id(space: &str, session: &SessionId, key: &str) -> Result<SessionId, Problem> {
+    uuid(hash(&[b"fork", space.as_bytes(), session.as_str().as_bytes(), key.as_bytes()]))
+}
+
+fn uuid(mut hash: [u8; 32]) -> Result<SessionId, Problem> {
     hash[6] = hash[6] & 0x0F | 0x80;
     hash[8] = hash[8] & 0x3F | 0x80;
     let part = |from: usize, to: usize| hex(&hash[from..to]);
@@ -49,11 +60,12 @@ pub(crate) enum Repeated {
 }
 
 /// Compares entries that were sent with those of the same ids in the session. Returns `None` if the
-/// session has none of them.
+/// session has none of them. If it has the entry `next`, the first call had more entries.
 pub(crate) fn compare(
     session: &Session,
     ids: &[Option<EntryId>],
-    sent: &[Map<String, Value>],
+    sent: &[Members],
+    next: Option<&EntryId>,
 ) -> treering::Result<Option<Repeated>> {
     let tree = session.tree();
     let is_there = |id: &Option<EntryId>| id.as_ref().is_some_and(|id| tree.contains(id));
@@ -69,22 +81,34 @@ pub(crate) fn compare(
             return Ok(Some(Repeated::Other));
         }
     }
-    Ok(Some(Repeated::Same))
+    let has_more = next.is_some_and(|next| tree.contains(next));
+    Ok(Some(if has_more { Repeated::Other } else { Repeated::Same }))
 }
+
+/// The members of an entry, unread: strings may have unpaired surrogates, as those of JavaScript
+/// do, and values may be nested to any depth.
+pub(crate) type Members = BTreeMap<String, Box<RawValue>>;
 
 /// Returns whether an entry has the content that was sent. The server chooses id, parent and time
 /// if the client does not.
-fn is_same(entry: &Entry, sent: &Map<String, Value>) -> bool {
-    let Ok(Value::Object(mut stored)) = serde_json::from_slice(entry.raw()) else { return false };
-    let mut sent = sent.clone();
-    for member in ["id", "parentId", "timestamp"] {
-        let was_sent = sent.remove(member);
-        let is_stored = stored.remove(member);
-        if member == "parentId" && was_sent.is_some() && was_sent != is_stored {
-            return false;
-        }
-    }
-    stored == sent
+fn is_same(entry: &Entry, sent: &Members) -> bool {
+    let Ok(stored) = serde_json::from_slice::<Members>(entry.raw()) else { return false };
+    let is_chosen = |name: &str| matches!(name, "id" | "parentId" | "timestamp");
+    let content = |members: &Members| members.keys().filter(|name| !is_chosen(name)).count();
+    let is_stored = |name: &String, value: &RawValue| {
+        stored.get(name).is_some_and(|stored| is_equal(stored, value))
+    };
+    content(&stored) == content(sent)
+        && sent
+            .iter()
+            .all(|(name, value)| is_chosen(name) && name != "parentId" || is_stored(name, value))
+}
+
+/// Returns whether two values are equal. Values that differ in spelling are compared as far as they
+/// can be read.
+fn is_equal(one: &RawValue, other: &RawValue) -> bool {
+    let read = |value: &RawValue| serde_json::from_str::<Value>(value.get()).ok();
+    one.get() == other.get() || read(one).is_some_and(|one| Some(one) == read(other))
 }
 
 #[cfg(test)]
@@ -104,5 +128,8 @@ mod tests {
         let session = session_id("main", "key").unwrap();
         assert_eq!(session.as_str().len(), 36);
         assert_ne!(session, session_id("other", "key").unwrap());
+        let fork = fork_id("main", &one, "key").unwrap();
+        assert_ne!(fork, session);
+        assert_ne!(fork, fork_id("main", &two, "key").unwrap());
     }
 }

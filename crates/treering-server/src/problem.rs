@@ -61,6 +61,8 @@ codes! {
     Moved = 409 "moved" "The end of the log differs",
     /// The space has a session of this id already.
     SessionExists = 409 "session_exists" "The session exists already",
+    /// The session cannot be removed, because another program is writing to it, or did a moment ago.
+    SessionInUse = 409 "session_in_use" "The session is in use",
     /// The session has another entry of this id already.
     DuplicateEntry = 409 "duplicate_entry" "The entry exists already",
     /// The model is answering in this session already.

@@ -57,7 +57,7 @@ pub(super) fn operations() -> Vec<Operation> {
         .with::<types::SessionDetail>(JSON, detail_example())
         .header("Location", "The path of the fork.")
         .problems(&session)
-        .problems(&[Code::SessionExists, Code::NotApplicable, Code::InvalidEntry]),
+        .problems(&[Code::SessionExists, Code::NotApplicable, Code::InvalidEntry, Code::IdempotencyKeyReused]),
         Operation::new(
             (Method::POST, "/v1/sessions/{id}/cherry-pick"),
             ("cherryPick", "Branches"),

@@ -80,7 +80,7 @@ pub(crate) async fn fork(mut call: Call) -> Answered {
     let key = call.text("Idempotency-Key").map(str::to_owned);
     let id = match (&new.id, &key) {
         (Some(id), _) => Some(session_id(&id.0)?),
-        (None, Some(key)) => Some(idempotency::session_id(call.space(), key)?),
+        (None, Some(key)) => Some(idempotency::fork_id(call.space(), &call.session_id()?, key)?),
         (None, None) => None,
     };
     let store = call.store()?;
@@ -101,9 +101,18 @@ pub(crate) async fn fork(mut call: Call) -> Answered {
         options.id.clone_from(&id);
         match (session.fork_into(&store, position, options), &id) {
             (Err(Error::SessionExists(_) | Error::AlreadyExists(_)), Some(id)) if key.is_some() => {
-                let session = Session::open_in(&store, id, OpenOptions::new())?;
-                session.sync()?;
-                Ok((SessionDetail::of(&session)?, StatusCode::OK))
+                let fork = Session::open_in(&store, id, OpenOptions::new())?;
+                if !is_forked_by(&fork, session, &new)? {
+                    return Err(match new.id {
+                        Some(_) => Error::SessionExists(id.clone()).into(),
+                        None => {
+                            let detail = "the key was used for another fork before";
+                            Problem::new(Code::IdempotencyKeyReused, detail)
+                        }
+                    });
+                }
+                fork.sync()?;
+                Ok((SessionDetail::of(&fork)?, StatusCode::OK))
             }
             (fork, _) => Ok((SessionDetail::of(&fork?)?, StatusCode::CREATED)),
         }
@@ -111,6 +120,25 @@ pub(crate) async fn fork(mut call: Call) -> Answered {
     let (detail, status) = done.await?;
     call.node.feeds.wake(call.space());
     created(&detail, status)
+}
+
+/// Returns whether a session can be the fork that a call made: it has the path to the entry, and
+/// does not begin with more than that. A fork in another dialect may have other ids, and is not
+/// compared.
+fn is_forked_by(fork: &Session, source: &Session, new: &NewFork) -> treering::Result<bool> {
+    let cwd = new.cwd.as_ref().map_or_else(|| source.cwd(), |cwd| cwd.0.clone());
+    let dialect = new.dialect.map(|dialect| dialect.0);
+    if fork.cwd() != cwd || dialect.is_some_and(|dialect| dialect != fork.dialect()) {
+        return Ok(false);
+    }
+    let Some(at) = new.at.as_ref().filter(|_| fork.dialect() == source.dialect()) else {
+        return Ok(true);
+    };
+    let (source, fork) = (source.tree(), fork.tree());
+    let path = source.path(&at.0)?;
+    let Some(last) = path.last() else { return Ok(true) };
+    let is_longer = source.children(last)?.iter().any(|child| fork.contains(child));
+    Ok(path.iter().all(|entry| fork.contains(entry)) && !is_longer)
 }
 
 pub(crate) async fn cherry_pick(mut call: Call) -> Answered {

@@ -3,14 +3,13 @@
 use crate::appends::NewEntries;
 use crate::call::{Call, JSON, NDJSON, answer, json_answer, tagged};
 use crate::entry_json::entry_json;
-use crate::idempotency;
+use crate::idempotency::{self, Members};
 use crate::operation::Answered;
 use crate::problem::{Code, Problem};
 use crate::streaming::chunks;
 use crate::types::{AnyEntry, EntryPage, MAX_ENTRIES};
 use axum::http::StatusCode;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use std::sync::Arc;
 use treering::session::Entries;
 use treering::{EntryId, NewEntry, Position, Session};
@@ -36,7 +35,7 @@ fn parse(call: &Call, body: &[u8]) -> Result<NewEntries, Problem> {
         entries: Vec::with_capacity(raw.len()),
         ids: Vec::with_capacity(raw.len()),
         sent: Vec::new(),
-        has_key: key.is_some(),
+        next_id: key.map(|key| idempotency::entry_id(&session, key, raw.len())),
         expected: call.if_match().map(|leaf| match leaf {
             "" => Position::Start,
             leaf => Position::Entry(leaf.into()),
@@ -48,9 +47,11 @@ fn parse(call: &Call, body: &[u8]) -> Result<NewEntries, Problem> {
             |detail: String| Problem::new(Code::InvalidEntry, format!("entry {at}: {detail}"));
         let entry = NewEntry::from_json(raw.get().as_bytes());
         let mut entry = entry.map_err(|error| invalid(error.to_string()))?;
-        let sent: Map<String, Value> =
+        let sent: Members =
             serde_json::from_str(raw.get()).map_err(|error| invalid(error.to_string()))?;
-        let mut id = sent.get("id").and_then(Value::as_str).map(EntryId::from);
+        let id = sent.get("id").map(|id| serde_json::from_str::<String>(id.get())).transpose();
+        let id = id.map_err(|error| invalid(format!("the id: {error}")))?;
+        let mut id = id.map(EntryId::from);
         if let (None, Some(key)) = (&id, key) {
             let derived = idempotency::entry_id(&session, key, at);
             entry = entry.with_id(derived.clone());

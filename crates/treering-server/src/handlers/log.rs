@@ -19,9 +19,13 @@ pub(crate) const LENGTH: HeaderName = HeaderName::from_static("x-treering-length
 pub(crate) async fn get(call: Call) -> Answered {
     let (store, id) = (call.store()?, call.session_id()?);
     let range = call.text("Range").and_then(parse_range);
+    let if_range = call.headers.get(header::IF_RANGE);
+    let if_range = if_range.map(|tag| String::from_utf8_lossy(tag.as_bytes()).into_owned());
     let opened = call.node.work.run(move || {
         let journal = store.open(&id)?;
         let length = journal.len()?;
+        // A part of another version is of no use to the client.
+        let range = range.filter(|_| if_range.is_none_or(|tag| tag == format!("\"{length}\"")));
         // A small part is read at once.
         let part = range.map_or(Some(0..length), |range| range.of(length));
         let first = match &part {
@@ -34,9 +38,9 @@ pub(crate) async fn get(call: Call) -> Answered {
             }
             None => Vec::new(),
         };
-        Ok::<_, Problem>((journal, length, part, first))
+        Ok::<_, Problem>((journal, length, range, part, first))
     });
-    let (journal, length, part, first) = opened.await??;
+    let (journal, length, range, part, first) = opened.await??;
     let with_length = |mut response: Response<Body>| {
         response.headers_mut().insert(LENGTH, length.into());
         response.headers_mut().insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));

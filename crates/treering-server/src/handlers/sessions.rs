@@ -6,11 +6,12 @@ use crate::operation::Answered;
 use crate::problem::{Code, Problem};
 use crate::types::{NewName, NewSession, Session as SessionObject, SessionDetail, SessionPage};
 use axum::http::{HeaderValue, StatusCode, header};
+use std::io;
 use std::sync::Arc;
 use treering::session::{Creation, Durability};
 use treering::storage::{Journal, MemoryJournal};
 use treering::store::{Cursor, ListQuery, Store};
-use treering::{CreateOptions, Error, OpenOptions, Session, SessionId};
+use treering::{CreateOptions, Dialect, Error, OpenOptions, Session, SessionId};
 
 /// Returns the query for the part of a list that a call asks for.
 pub(crate) fn list_query(call: &Call, limit: usize) -> Result<ListQuery, Problem> {
@@ -81,12 +82,43 @@ async fn create_empty(call: &mut Call) -> Result<(SessionDetail, StatusCode), Pr
         Err(Error::SessionExists(_) | Error::AlreadyExists(_)) if key.is_some() => {
             let id = id.unwrap_or_else(SessionId::generate);
             let session = Session::open_in(&store, &id, OpenOptions::new())?;
+            if !is_created_by(&session, &new)? {
+                return Err(match new.id {
+                    Some(_) => Error::SessionExists(id).into(),
+                    None => {
+                        let detail = "the key was used to create another session before";
+                        Problem::new(Code::IdempotencyKeyReused, detail)
+                    }
+                });
+            }
             session.sync()?;
             Ok((SessionDetail::of(&session)?, StatusCode::OK))
         }
         created => Ok((SessionDetail::of(&created?)?, StatusCode::CREATED)),
     });
     done.await?
+}
+
+/// Returns whether a session can be the one that a call created. If the call was interrupted before
+/// it named the session, the name is set now.
+fn is_created_by(session: &Session, new: &NewSession) -> treering::Result<bool> {
+    let dialect = new.dialect.map_or(Dialect::default(), |dialect| dialect.0);
+    let parent = new.parent_session.as_ref().map(|parent| parent.0.as_str());
+    // Not every dialect stores the parent.
+    let is_other_parent = session.header().parent_session.is_some_and(|of| parent != Some(&*of));
+    if session.cwd() != cwd(new) || session.dialect() != dialect || is_other_parent {
+        return Ok(false);
+    }
+    let wanted = new.name.as_ref().map(|name| name.0.trim()).filter(|name| !name.is_empty());
+    match (wanted, session.name()) {
+        (Some(name), None) if session.tree().is_empty() => session.set_name(name).map(|_| true),
+        // A session that has grown may have been renamed.
+        (wanted, name) => Ok(session.tree().len() > 1 || name.as_deref() == wanted),
+    }
+}
+
+fn cwd(new: &NewSession) -> &str {
+    new.cwd.as_ref().map_or("/", |cwd| &cwd.0)
 }
 
 fn create_in(
@@ -100,8 +132,7 @@ fn create_in(
     session.parent_session = new.parent_session.as_ref().map(|parent| parent.0.clone().into());
     let mut options = CreateOptions::new().creation(Creation::AtOnce).durability(Durability::Each);
     options.session = session;
-    let cwd = new.cwd.as_ref().map_or("/", |cwd| &cwd.0);
-    let session = Session::create_in(store, cwd, options)?;
+    let session = Session::create_in(store, cwd(new), options)?;
     if let Some(name) = &new.name {
         session.set_name(&name.0)?;
     }
@@ -144,7 +175,14 @@ pub(crate) async fn get(call: Call) -> Answered {
 pub(crate) async fn remove(call: Call) -> Answered {
     let (store, id) = (call.store()?, call.session_id()?);
     let removed = id.clone();
-    call.node.work.run(move || store.remove(&removed)).await??;
+    let done = call.node.work.run(move || store.remove(&removed)).await?;
+    done.map_err(|error| match &error {
+        // Another program has the file.
+        Error::Io { source, .. } if source.kind() == io::ErrorKind::ResourceBusy => {
+            Problem::new(Code::SessionInUse, format!("the session cannot be removed now: {source}"))
+        }
+        _ => error.into(),
+    })?;
     call.node.sessions.forget(call.space(), &id);
     call.node.feeds.wake(call.space());
     Ok(empty_answer(StatusCode::NO_CONTENT))

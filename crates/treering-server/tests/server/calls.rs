@@ -243,6 +243,11 @@ async fn the_log_is_read_and_appended_to() {
     assert_eq!(part.header("content-range"), expected);
     let none = range(format!("bytes={length}-")).await;
     assert_eq!((none.status, none.header("content-range")), (416, &*format!("bytes */{length}")));
+    // A part is for a client that has the beginning of the same version.
+    for (tag, status) in [(format!("\"{length}\""), 206), ("\"1\"".to_owned(), 200)] {
+        let request = node.request("GET", "/v1/sessions/raw/log").header("range", "bytes=1-");
+        assert_eq!(send(request.header("if-range", tag)).await.status, status);
+    }
     let head = send(node.request("HEAD", "/v1/sessions/raw/log")).await;
     assert_eq!((head.status, head.header("x-treering-length")), (200, &*length.to_string()));
 

@@ -36,6 +36,33 @@ async fn a_repeated_append_gets_the_same_answer() {
     assert_eq!(append(&node, "a", longer).await.code(), "idempotency_key_reused");
     assert_ne!(append(&node, "b", message("one")).await.json()["ids"], first["ids"]);
     assert_eq!(count(&node).await, 3);
+    let two = json!([message("one")[0], message("two")[0]]);
+    assert_eq!(append(&node, "c", two.clone()).await.status, 200);
+    assert_eq!(append(&node, "c", message("one")).await.code(), "idempotency_key_reused");
+    assert_eq!(append(&node, "c", two).await.status, 200);
+    assert_eq!(count(&node).await, 5);
+}
+
+/// A string of JavaScript may have half of a surrogate pair, and values may be nested deeply.
+#[tokio::test]
+async fn entries_that_only_the_library_can_read_are_appended_once() {
+    let node = Node::start().await;
+    node.session("chat").await;
+    let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
+    for (key, value) in [("half", r#""cut \ud83d""#), ("deep", &deep)] {
+        let body = format!("[{{\"type\":\"custom\",\"customType\":\"x\",\"data\":{value}}}]");
+        let append = |body: String| {
+            let request = node.request("POST", "/v1/sessions/chat/entries");
+            let request = request.header("idempotency-key", key);
+            send(request.header("content-type", "application/json").body(body))
+        };
+        let first = append(body.clone()).await;
+        assert_eq!(first.status, 200, "{first:?}");
+        assert_eq!(append(body.clone()).await.json()["ids"], first.json()["ids"]);
+        let other = append(body.replace("\"x\"", "\"y\"")).await;
+        assert_eq!((other.status, other.code().as_str()), (422, "idempotency_key_reused"));
+    }
+    assert_eq!(count(&node).await, 2);
 }
 
 /// The client may choose ids itself, with the same effect.
@@ -113,6 +140,42 @@ async fn sessions_are_created_and_forked_once() {
     let (first, again) = (fork().await, fork().await);
     assert_eq!((first.status, again.status), (201, 200));
     assert_eq!(first.json()["id"], again.json()["id"]);
+}
+
+/// A key that comes again with something else does not answer with what was made before.
+#[tokio::test]
+async fn a_key_is_for_one_session_and_one_fork() {
+    let node = Node::start().await;
+    let post = |path: &str, body: Value| {
+        send(json(node.request("POST", path).header("idempotency-key", "k"), body))
+    };
+    let create = |body: Value| post("/v1/sessions", body);
+    let id = create(json!({"cwd": "/a", "name": "one"})).await.json()["id"].clone();
+    let again = create(json!({"cwd": "/a", "name": "one"})).await;
+    assert_eq!((again.status, &again.json()["id"]), (200, &id));
+    for other in [json!({"cwd": "/b", "name": "one"}), json!({"cwd": "/a", "name": "two"})] {
+        let refused = create(other).await;
+        assert_eq!((refused.status, refused.code().as_str()), (422, "idempotency_key_reused"));
+    }
+    assert_eq!(create(json!({"id": "own", "cwd": "/a"})).await.status, 201);
+    assert_eq!(create(json!({"id": "own", "cwd": "/a"})).await.status, 200);
+    let refused = create(json!({"id": "own", "cwd": "/b"})).await;
+    assert_eq!((refused.status, refused.code().as_str()), (409, "session_exists"));
+
+    // The same key makes a fork of each session, and not the session that was created with it.
+    let session = format!("/v1/sessions/{}", id.as_str().unwrap());
+    let (first, last) = (node.say(&session, "one").await, node.say(&session, "two").await);
+    let fork = post(&format!("{session}/fork"), json!({"at": last})).await;
+    assert_eq!(fork.status, 201, "{fork:?}");
+    assert_ne!(fork.json()["id"], id);
+    let again = post(&format!("{session}/fork"), json!({"at": last})).await;
+    assert_eq!((again.status, &again.json()["id"]), (200, &fork.json()["id"]));
+    let refused = post(&format!("{session}/fork"), json!({"at": first})).await;
+    assert_eq!((refused.status, refused.code().as_str()), (422, "idempotency_key_reused"));
+    node.say("/v1/sessions/own", "hello").await;
+    let other = post("/v1/sessions/own/fork", json!({})).await;
+    assert_eq!(other.status, 201);
+    assert_ne!(other.json()["id"], fork.json()["id"]);
 }
 
 /// Appends through two nodes: all of them are in the log, each once, on one path.
