@@ -27,21 +27,25 @@ impl Entry {
 
 #[pymethods]
 impl Entry {
+    /// The id of the entry.
     #[getter]
     pub(crate) fn id(&self) -> &str {
         self.inner.id().as_str()
     }
 
+    /// The id of the entry's parent; None for a root.
     #[getter]
     fn parent(&self) -> Option<&str> {
         self.inner.parent().map(|id| id.as_str())
     }
 
+    /// The type of the entry: ``"message"``, ``"compaction"``, ``"label"`` …
     #[getter]
     fn r#type(&self) -> String {
         self.inner.type_name().into_owned()
     }
 
+    /// The role of the entry's message; None if it has none.
     #[getter]
     fn role(&self) -> Option<String> {
         self.inner.message().map(|message| message.role_name().into_owned())
@@ -53,6 +57,7 @@ impl Entry {
         self.inner.time()
     }
 
+    /// Whether the entry could not be read whole.
     #[getter]
     fn is_damaged(&self) -> bool {
         self.inner.is_damaged()
@@ -64,6 +69,7 @@ impl Entry {
         self.inner.message().map(|message| message.text()).unwrap_or_default()
     }
 
+    /// The message of the entry as a new dict; None if it has none.
     #[getter]
     fn message<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.inner.message().map(|message| json::to_python(py, message.raw())).transpose()
@@ -81,10 +87,12 @@ impl Entry {
         PyBytes::new(py, self.inner.record())
     }
 
+    /// Returns a member of the entry; None if it has none of this name.
     fn get<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.inner.get(key).map(|value| json::to_python(py, value)).transpose()
     }
 
+    /// Returns the entry as a new dict, in treering's shape.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_python(py, self.inner.raw())
     }
@@ -95,6 +103,7 @@ impl Entry {
         self.inner.copied_from().map(|origin| (origin.entry.as_str().to_owned(), origin.session))
     }
 
+    /// The leaf of the branch that the entry merged; None if it is not a merge.
     #[getter]
     fn merged_from(&self) -> Option<String> {
         self.inner.merged_from().map(|id| id.into_owned())

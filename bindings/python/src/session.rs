@@ -6,17 +6,18 @@ use crate::entry::{Entry, EntryIterator};
 use crate::error::{OrRaise, exception};
 use crate::forks;
 use crate::json;
-use crate::listener::Listener;
+use crate::listener::{Listener, Listeners};
 use crate::operations::{optional_json, with_usage};
 use crate::options::{self, At, Create};
 use crate::remembered::Remembered;
 use crate::run;
 use crate::tree::Tree;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use treering::session::{Append, LeafMoves, SessionTail};
 use treering::{EntryId, Message, NewEntry, Position};
 use treering_bindings::{Failure, LazySession, ToData};
@@ -29,7 +30,9 @@ pub(crate) struct Session {
     id: String,
     /// Whether calls may wait for a network.
     is_remote: bool,
-    listeners: Mutex<Vec<Listener>>,
+    listeners: Listeners,
+    /// The path of the session's file when it was closed.
+    closed_path: OnceLock<Option<PathBuf>>,
     remembered: Arc<Remembered>,
     /// The number of forks that led to the process that `inner` belongs to.
     forks: AtomicU32,
@@ -64,7 +67,8 @@ impl Session {
             id,
             inner: RwLock::new(Some(Arc::new(session))),
             is_remote,
-            listeners: Mutex::default(),
+            listeners: Listeners::default(),
+            closed_path: OnceLock::new(),
             remembered: Arc::default(),
             forks: AtomicU32::new(forks::count()),
         }
@@ -89,8 +93,7 @@ impl Session {
         if let Some(before) = &*inner
             && let Some(again) = again(before)?
         {
-            let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-            listeners.iter().for_each(|listener| listener.attach(&again));
+            self.listeners.attach(&again);
             std::mem::forget(inner.replace(Arc::new(again.into())));
         }
         self.forks.store(forks::count(), Ordering::Relaxed);
@@ -255,9 +258,14 @@ impl Session {
     /// Brings everything to disk and gives up the session. A second call does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let inner = self.take();
-        let listeners =
-            std::mem::take(&mut *self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
-        listeners.iter().for_each(Listener::cancel);
+        if let Some(session) = &inner {
+            let path = match session.tail() {
+                Some(tail) => Some(tail.path().to_owned()),
+                None => session.if_whole().and_then(|session| session.path()),
+            };
+            self.closed_path.get_or_init(|| path);
+        }
+        self.listeners.cancel();
         self.remembered.clear();
         if self.is_of_parent() {
             // It is the parent's to bring to disk and to close.
@@ -272,6 +280,14 @@ impl Session {
                 None => Ok(()),
             },
         }
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.listeners.traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        self.listeners.cancel();
     }
 
     #[getter]
@@ -290,6 +306,9 @@ impl Session {
 
     #[getter]
     fn path(&self, py: Python<'_>) -> PyResult<Option<PathBuf>> {
+        if let Some(path) = self.closed_path.get() {
+            return Ok(path.clone());
+        }
         self.fact(py, |tail| Some(tail.path().to_owned()), |session| session.path())
     }
 
@@ -627,9 +646,7 @@ impl Session {
     fn on_change(&self, py: Python<'_>, callback: Py<PyAny>) -> PyResult<Listener> {
         let session = self.get(py)?;
         let listener = Listener::new(callback);
-        listener.attach(&session);
-        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        listeners.push(listener.clone());
+        self.listeners.add(listener.clone(), &session);
         Ok(listener)
     }
 }

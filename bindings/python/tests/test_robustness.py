@@ -10,8 +10,9 @@ import subprocess
 import sys
 import textwrap
 import threading
+import weakref
 from pathlib import Path
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Set
 
 import pytest
 
@@ -99,6 +100,40 @@ def test_the_exception_of_a_listener_comes_out_of_the_call(session: Session) -> 
     assert session.append(treering.user("two")) == session.leaf
 
 
+def test_listeners_do_not_keep_their_sessions_alive() -> None:
+    class Agent:
+        def __init__(self) -> None:
+            self.told = 0
+            self.session = Session.in_memory()
+            self.subscription = self.session.on_change(self.tell)
+
+        def tell(self, change: treering.Change) -> None:
+            self.told += 1
+
+    agent = Agent()
+    agent.session.append(treering.user("hello"))
+    gc.collect()
+    agent.session.append(treering.user("hello"))
+    assert agent.told == 2
+    is_alive = weakref.ref(agent)
+    del agent
+    gc.collect()
+    assert is_alive() is None
+
+
+def test_listeners_that_are_cancelled_are_forgotten(session: Session) -> None:
+    told: List[int] = []
+    for _ in range(100):
+        session.on_change(lambda change: told.append(0)).cancel()
+    first = session.on_change(lambda change: told.append(-1))
+    second = session.on_change(lambda change: told.append(-2))
+    session.append(treering.user("one"))
+    first.cancel()
+    session.append(treering.user("two"))
+    second.cancel()
+    assert told == [-1, -2, -2]
+
+
 def test_a_listener_may_use_the_session(session: Session) -> None:
     def listener(change: treering.Change) -> None:
         if session.entry(change.entries[0]).role == "user":
@@ -116,6 +151,50 @@ def run(code: str, *arguments: str) -> "subprocess.Popen[str]":
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def test_a_listener_may_cancel_itself_or_close_its_session() -> None:
+    # In a process of its own: what used to happen is that nothing in the process ran any more.
+    process = run(
+        """
+        import threading, treering
+        session, told = treering.Session.in_memory(), []
+
+        def once(change):
+            told.append(change)
+            subscription.cancel()
+
+        subscription = session.on_change(once)
+        session.append(treering.user("one"))
+        session.append(treering.user("two"))
+        assert len(told) == 1, told
+
+        # Another thread cancels while the function runs.
+        running, cancelled = threading.Event(), threading.Event()
+
+        def slow(change):
+            running.set()
+            assert cancelled.wait(60)
+
+        def cancel():
+            running.wait(60)
+            subscription.cancel()
+            cancelled.set()
+
+        subscription = session.on_change(slow)
+        thread = threading.Thread(target=cancel)
+        thread.start()
+        session.append(treering.user("three"))
+        thread.join()
+
+        session.on_change(lambda change: session.close())
+        session.append(treering.user("four"))
+        assert session.is_closed
+        print("done")
+        """
+    )
+    out, errors = process.communicate(timeout=120)
+    assert out == "done\n", errors
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs Unix signals")
@@ -249,6 +328,70 @@ def test_asyncio(tmp_path: Path, answer: Answer) -> None:
         assert [it.id async for it in store.list()] == [session_id(path)]
 
     asyncio.run(main())
+
+
+def test_every_method_has_a_version_for_asyncio() -> None:
+    def public(of: type) -> Set[str]:
+        return {name for name in dir(of) if not name.startswith("_")}
+
+    # Sessions in memory never wait, and are wrapped.
+    assert public(Session) - public(aio.Session) == {"in_memory"}
+    assert public(treering.Store) - public(aio.Store) == set()
+    functions = {"active_context", "local_store", "open_store", *treering.files.__all__}
+    assert functions - set(aio.__all__) == {"dialects", "estimate_tokens", "redact_text"}
+
+
+def test_changes_are_iterated_over(tmp_path: Path, answer: Answer) -> None:
+    path = tmp_path / "a.jsonl"
+
+    async def main() -> None:
+        async with await aio.Session.create(path, creation="at_once") as session:
+            changes = session.changes(interval=0.001)
+            first = asyncio.ensure_future(changes.__anext__())
+            with Session.open(path) as other:
+                # Until the iteration has begun, nothing tells of it.
+                id = other.append(treering.user("one"))
+                change = await first
+                assert (change.entries, change.is_own) == ([id], False)
+                own = await session.append(answer("two"))
+                change = await changes.__anext__()
+                assert (change.entries, change.is_own) == ([own], True)
+            last = asyncio.ensure_future(changes.__anext__())
+            await asyncio.sleep(0)
+            await session.close()
+            with pytest.raises(StopAsyncIteration):
+                await last
+
+    asyncio.run(main())
+    with Session.open(path) as session:
+        changes = session.changes(interval=0.0)
+        with Session.open(path) as other:
+            added = threading.Thread(target=other.append, args=(treering.user("three"),))
+            added.start()
+            assert next(changes).is_own is False
+            added.join()
+        session.close()
+        assert list(changes) == []
+
+
+def test_a_summarizer_must_return_a_text(session: Session, answer: Answer) -> None:
+    question = session.append(treering.user("Name a color."))
+    red = session.append(answer("Red."))
+    nothing: Any = lambda request: None  # noqa: E731
+
+    async def coroutine(request: str) -> Any:
+        return None
+
+    async def main() -> None:
+        wrapped = aio.Session.wrap(session)
+        for summarizer in (nothing, coroutine):
+            with pytest.raises(TypeError, match="not NoneType"):
+                await wrapped.branch_with_summary(question, summarizer)
+
+    with pytest.raises(TypeError, match="not NoneType"):
+        session.branch_with_summary(question, nothing)
+    asyncio.run(main())
+    assert session.leaf == red
 
 
 def session_id(path: Path) -> str:

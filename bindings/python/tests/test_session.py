@@ -15,6 +15,10 @@ from treering import Position, Session
 Answer = Callable[[str], Dict[str, Any]]
 
 
+class Own(Session):
+    """A class of sessions of a program."""
+
+
 def texts(context: treering.Context) -> List[str]:
     found = []
     for message in context:
@@ -46,6 +50,7 @@ def test_a_closed_session_raises_and_closing_twice_does_nothing(session: Session
     session.close()
     assert session.is_closed
     assert repr(session) == f"<Session {session.id} (closed)>"
+    assert session.path is not None and session.path.name == "session.jsonl"
     with pytest.raises(treering.InvalidError) as caught:
         session.append(treering.user("again"))
     assert caught.value.code == "closed"
@@ -180,7 +185,7 @@ def test_what_is_no_json_is_refused_and_nothing_is_written(session: Session) -> 
 
 def test_texts_of_other_classes_are_texts(session: Session) -> None:
     class Evil(str):
-        def encode(self, *_: object) -> bytes:
+        def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
             entry.clear()
             return b""
 
@@ -231,6 +236,8 @@ def test_sessions_with_files_can_be_pickled(session: Session) -> None:
         assert texts(copy.context()) == ["one"]
     with pytest.raises(TypeError, match="pickled"):
         pickle.dumps(Session.in_memory())
+    with Own.open(session.path or "") as own, pickle.loads(pickle.dumps(own)) as copy:
+        assert isinstance(copy, Own)
 
 
 def test_failed_answers_are_rewound(session: Session) -> None:

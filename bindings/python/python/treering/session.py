@@ -121,7 +121,7 @@ class Session(PlannedSession):
         path = None if self._native.is_closed else self._native.path
         if path is None:
             raise TypeError("only open sessions that have a file can be pickled: the file is opened again")
-        return Session.open, (path,)
+        return type(self).open, (path,)
 
     def __repr__(self) -> str:
         if self._native.is_closed:

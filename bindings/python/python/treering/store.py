@@ -142,7 +142,9 @@ class Store:
 
         ``direction`` is ``"both"``, ``"push"`` (to the other one) or ``"pull"``.
         """
-        ids: Optional[List[str]] = None if sessions is None else [*sessions]
+        ids: Optional[List[str]] = None
+        if sessions is not None:
+            ids = [sessions] if isinstance(sessions, str) else [*sessions]
         return SyncReport(**self._native.synchronize(other._native, direction, ids))
 
 
