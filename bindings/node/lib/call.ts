@@ -1,4 +1,5 @@
 /** Calls of the addon: arguments to JSON, results to values, cancellation. */
+import { fileURLToPath } from "node:url";
 import { fromNative } from "./errors.js";
 import { addon, type NativeCancellation, type NativeSession, type NativeStore, type Outcome } from "./native.js";
 
@@ -15,7 +16,16 @@ export type Args = object;
 export function encode(args: Args | undefined): string {
   if (args === undefined) return "";
   // A signal is no argument of an operation.
-  return JSON.stringify("signal" in args ? { ...args, signal: undefined } : args);
+  const own = "signal" in args ? { ...args, signal: undefined } : args;
+  const json = JSON.stringify(own);
+  return json.includes('"file:') || json.includes("\\ud") ? JSON.stringify(own, asText) : json;
+}
+
+/** Turns `file:` URLs into paths, and halves of surrogate pairs, which UTF-8 does not have, into U+FFFD. */
+function asText(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  const own = this[key];
+  if (own instanceof URL && own.protocol === "file:") return fileURLToPath(own);
+  return typeof value === "string" ? Buffer.from(value).toString() : value;
 }
 
 /** Returns the value of a result. */

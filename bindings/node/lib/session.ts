@@ -5,7 +5,7 @@ import { type Abortable, call, callAsync, callSession, callSessionAsync, guarded
 import type { NativeSession } from "./native.js";
 import type {
   AbandonedBranch, Branch, Change, CompactionPlan, CompactionSettings, Context, ContextEdit, ContextTokens, CreateOptions,
-  Dialect, Diff, Durability, EditPlan, Entry, ExportFormat, ExportOptions, Finding, ForkOptions, Label, LlmContext, Merged,
+  Dialect, Diff, Durability, EditPlan, Entry, ExportFormat, ExportOptions, FilePath, Finding, ForkOptions, Label, LlmContext, Merged,
   MergePlan, Message, Model, NewEntry, NoCompaction, PickPlan, Position, ProviderRequest, RedactOptions, Report,
   SearchOptions, Selection, SessionFacts, SessionHits, SessionInfo, Stats, Tool, TreeNode, Usage,
 } from "./types.js";
@@ -50,7 +50,7 @@ export interface SummaryOptions {
 }
 
 /** Where a new session goes: a file, or a directory of sessions. */
-export type Place = { path: string } | { dir: string } | { root: string };
+export type Place = { path: FilePath } | { dir: FilePath } | { root: FilePath };
 
 /** Entries of a session, for `for` and `for await`: read piece by piece, so memory stays bounded. */
 export class EntryStream implements Iterable<Entry>, AsyncIterable<Entry> {
@@ -135,42 +135,42 @@ export class Session extends EventEmitter<SessionEvents> {
   // Opening and creating.
 
   /** Opens the session in a file. Opening changes nothing. */
-  static async open(path: string, options: { durability?: Durability } & Abortable = {}): Promise<Session> {
+  static async open(path: FilePath, options: { durability?: Durability } & Abortable = {}): Promise<Session> {
     return new Session(await callAsync<NativeSession>("open", { path, ...options }));
   }
 
   /** Opens the session in a file. Of a long one the end is read, and the rest when something needs it. */
-  static openSync(path: string, options: { durability?: Durability } = {}): Session {
+  static openSync(path: FilePath, options: { durability?: Durability } = {}): Session {
     return new Session(call<NativeSession>("open", { path, ...options, lazily: true }));
   }
 
   /** Creates a session for a project, in a file or in a directory of sessions. */
-  static async create(cwd: string, place: Place, options: CreateOptions & Abortable = {}): Promise<Session> {
+  static async create(cwd: FilePath, place: Place, options: CreateOptions & Abortable = {}): Promise<Session> {
     return new Session(await callAsync<NativeSession>("create", { cwd, ...place, ...options }));
   }
 
   /** Creates a session for a project, in a file or in a directory of sessions. */
-  static createSync(cwd: string, place: Place, options: CreateOptions = {}): Session {
+  static createSync(cwd: FilePath, place: Place, options: CreateOptions = {}): Session {
     return new Session(call<NativeSession>("create", { cwd, ...place, ...options }));
   }
 
   /** Opens the session in a file, or creates it. */
-  static openOrCreateSync(path: string, cwd: string, options: CreateOptions = {}): Session {
+  static openOrCreateSync(path: FilePath, cwd: FilePath, options: CreateOptions = {}): Session {
     return new Session(call<NativeSession>("openOrCreate", { path, cwd, ...options }));
   }
 
   /** Opens the session in a file, or creates it. */
-  static async openOrCreate(path: string, cwd: string, options: CreateOptions & Abortable = {}): Promise<Session> {
+  static async openOrCreate(path: FilePath, cwd: FilePath, options: CreateOptions & Abortable = {}): Promise<Session> {
     return new Session(await callAsync<NativeSession>("openOrCreate", { path, cwd, ...options }));
   }
 
   /** Opens the newest session of a project, or creates one. */
-  static async continueRecent(cwd: string, place: { dir: string } | { root: string }, options: CreateOptions & Abortable = {}): Promise<Session> {
+  static async continueRecent(cwd: FilePath, place: { dir: FilePath } | { root: FilePath }, options: CreateOptions & Abortable = {}): Promise<Session> {
     return new Session(await callAsync<NativeSession>("continueRecent", { cwd, ...place, ...options }));
   }
 
   /** Creates a session in memory. */
-  static inMemory(cwd: string = process.cwd(), options: CreateOptions = {}): Session {
+  static inMemory(cwd: FilePath = process.cwd(), options: CreateOptions = {}): Session {
     return new Session(call<NativeSession>("inMemory", { cwd, ...options }));
   }
 
@@ -466,8 +466,8 @@ export class Session extends EventEmitter<SessionEvents> {
     return this.#async("planCompaction", options);
   }
   /**
-   * Writes the compaction that was planned with the same `at` and `settings`, with the model's answers. Fails with
-   * `leaf_moved` if the leaf of the file has moved since.
+   * Writes the compaction that was planned with the same `at` and `settings`, with the model's answers to each request of the
+   * plan, or with a whole summary. Fails with `leaf_moved` if the leaf of the file has moved since.
    */
   async compact(
     options: At & { settings?: CompactionSettings; historySummary?: string; prefixSummary?: string; summary?: string; fromHook?: boolean; details?: unknown } & Abortable,
@@ -540,7 +540,7 @@ export class Session extends EventEmitter<SessionEvents> {
     return this.#sync("export", { format, ...options });
   }
   /** Writes the session as a document, into a file. Returns its size. */
-  exportTo(path: string, format: ExportFormat, options: ExportOptions & { replace?: boolean } & Abortable = {}): Promise<number> {
+  exportTo(path: FilePath, format: ExportFormat, options: ExportOptions & { replace?: boolean } & Abortable = {}): Promise<number> {
     return this.#async("export", { path, format, ...options });
   }
   /** Returns the session without secrets. */
@@ -552,7 +552,7 @@ export class Session extends EventEmitter<SessionEvents> {
     return this.#async("redactionReport", options);
   }
   /** Writes the session as a session of another agent. With `dryRun` nothing is written, and the path is not needed. */
-  convert(dialect: Dialect, options: { path?: string; pathTo?: Position; dryRun?: boolean } & Abortable): Promise<Report> {
+  convert(dialect: Dialect, options: { path?: FilePath; pathTo?: Position; dryRun?: boolean } & Abortable): Promise<Report> {
     return this.#async("convert", { dialect, ...options });
   }
   /** Creates a session with the path to an entry. */
@@ -563,7 +563,7 @@ export class Session extends EventEmitter<SessionEvents> {
     return new Session(this.#sync<NativeSession>("fork", options));
   }
   /** Copies the whole log to a new file. */
-  copyTo(path: string, options: Abortable = {}): Promise<void> {
+  copyTo(path: FilePath, options: Abortable = {}): Promise<void> {
     return this.#async("copyTo", { path, ...options });
   }
 

@@ -3,7 +3,7 @@ import { type Abortable, callAsync, callStore, callStoreAsync } from "./call.js"
 import type { NativeSession, NativeStore } from "./native.js";
 import { Session } from "./session.js";
 import type {
-  CreateOptions, Dialect, Durability, ForkOptions, Page, SearchOptions, SearchResult, SessionInfo, StoreChanges,
+  CreateOptions, Dialect, Durability, FilePath, ForkOptions, Page, SearchOptions, SearchResult, SessionInfo, StoreChanges,
 } from "./types.js";
 
 /** Options for opening a store. */
@@ -24,8 +24,8 @@ export interface ListQuery {
   cursor?: string;
 }
 
-/** Opens the store with this address: a directory, `https://HOST` or `postgres://USER@HOST/DATABASE`. */
-export async function openStore(address: string, options: StoreOptions & Abortable = {}): Promise<Store> {
+/** Opens the store with this address: a directory or its `file:` URL, `https://HOST` or `postgres://USER@HOST/DATABASE`. */
+export async function openStore(address: FilePath, options: StoreOptions & Abortable = {}): Promise<Store> {
   return new Store(await callAsync<NativeStore>("openStore", { address, ...options }));
 }
 

@@ -9,6 +9,9 @@ export type Durability = "none" | "batched" | "each";
 /** When the file of a new session comes into being. */
 export type Creation = "first-message" | "first-assistant-message" | "at-once";
 
+/** The path of a file or directory, or its `file:` URL. */
+export type FilePath = string | URL;
+
 /** A place in a session: the id of an entry, or null for the start. */
 export type Position = string | null;
 
@@ -409,9 +412,9 @@ export interface CreateOptions {
 export interface ForkOptions {
   /** The entry that the fork ends with; the leaf unless it is given. */
   at?: Position;
-  cwd?: string;
-  dir?: string;
-  root?: string;
+  cwd?: FilePath;
+  dir?: FilePath;
+  root?: FilePath;
   dialect?: Dialect;
   id?: string;
   creation?: Creation;

@@ -100,6 +100,11 @@ impl Args {
         }
     }
 
+    /// Returns a position that must be there.
+    pub(crate) fn needs_position(&self, name: &str) -> Result<Position, Failure> {
+        self.position(name)?.ok_or_else(|| wrong(name, "the id of an entry, or null for the start"))
+    }
+
     /// Returns a position, or the session's leaf if the argument is absent.
     pub(crate) fn position_or_leaf(
         &self,

@@ -5,9 +5,9 @@ import { once } from "node:events";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
-import { examine, Session } from "treering";
+import { examine, openStore, Session, sessionInfos } from "treering";
 import { SessionManager } from "treering/pi";
 import { assistant, user, withDirectory } from "./helpers.mjs";
 
@@ -120,3 +120,52 @@ function collect() {
   if (globalThis.Bun) globalThis.Bun.gc(true);
   else globalThis.gc?.();
 }
+
+test("paths may be file URLs", async () => {
+  await withDirectory(async (dir) => {
+    const place = pathToFileURL(dir);
+    const session = await Session.create(place, { path: new URL(`${place}/a b.jsonl`) });
+    await session.appendMessage(user("hello"));
+    assert.deepEqual([session.path, session.cwd], [join(dir, "a b.jsonl"), dir]);
+    const again = Session.openSync(pathToFileURL(session.path));
+    assert.equal(again.entryCount, 1);
+    assert.equal((await sessionInfos([pathToFileURL(session.path)]))[0].id, session.id);
+    assert.equal((await (await openStore(place)).list()).sessions[0].id, session.id);
+    // A name that only looks like a URL is a path.
+    await assert.rejects(Session.open(`file://${session.path}`), { code: "io" });
+  });
+});
+
+test("halves of surrogate pairs in arguments become U+FFFD", async () => {
+  const session = Session.inMemory("/project");
+  const id = session.appendMessageSync(user("kept: \ud800"));
+  assert.equal(session.contextSync().messages[0].content, "kept: \ud800");
+  session.setName("a\ud800b 😀");
+  session.label(id, "\udc00");
+  assert.deepEqual([session.sessionName, session.labels()[0].label], ["a\ufffdb 😀", "\ufffd"]);
+  assert.throws(() => session.branchSync("\ud800"), { code: "unknown_entry" });
+});
+
+test("an argument that is undefined by mistake changes nothing", async () => {
+  const session = Session.inMemory("/project");
+  const first = session.appendMessageSync(user("one"));
+  session.setName("name");
+  const { leaf } = session;
+  await assert.rejects(session.branch(undefined), { code: "invalid_argument" });
+  assert.throws(() => session.branchWithSummarySync(undefined, "summary"), { code: "invalid_argument" });
+  assert.throws(() => session.setName(undefined), { code: "invalid_argument" });
+  await assert.rejects(session.abandonedBranch({ from: first }), { code: "invalid_argument" });
+  assert.deepEqual([session.leaf, session.sessionName], [leaf, "name"]);
+});
+
+test("a compaction without the answers that it needs is refused", async () => {
+  const session = Session.inMemory("/project");
+  for (let turn = 0; turn < 6; turn++) session.appendMessageSync(user(`question ${turn} ${"x".repeat(400)}`));
+  const settings = { keepRecentTokens: 150 };
+  const before = session.entryCount;
+  await assert.rejects(session.compact({ settings }), { code: "invalid_argument", message: /historySummary/ });
+  await assert.rejects(session.compact({ settings, prefixSummary: "x" }), { code: "invalid_argument" });
+  assert.equal(session.entryCount, before);
+  await session.compact({ settings, summary: "All of it." });
+  assert.equal(session.contextSync().messages[0].summary, "All of it.");
+});

@@ -159,7 +159,7 @@ test("compactions are planned and written", async () => {
   const plan = await session.planCompaction({ settings });
   assert.equal(plan.status, "ready");
   assert.ok(plan.messagesToSummarize.length > 10 && plan.historyRequest.includes("question 0"));
-  const id = await session.compact({ settings, historySummary: "Twenty questions." });
+  const id = await session.compact({ settings, historySummary: "Twenty questions.", prefixSummary: "Half a turn." });
   assert.equal(session.entry(id).firstKeptEntryId, plan.firstKept);
   const { messages } = session.contextSync();
   assert.equal(messages[0].role, "compactionSummary");

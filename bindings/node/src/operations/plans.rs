@@ -107,7 +107,7 @@ fn compact(session: &Session, args: &Args) -> Answer {
     })?;
     let summary = match args.text("summary")? {
         Some(summary) => summary.to_owned(),
-        None => prepared.compose(args.text("historySummary")?, args.text("prefixSummary")?),
+        None => composed(&prepared, args)?,
     };
     let details = args.data.first().map(String::as_bytes);
     let source = match details {
@@ -119,9 +119,21 @@ fn compact(session: &Session, args: &Args) -> Answer {
     Ok(ids(session.append_expecting(&prepared.leaf, &[entry])?))
 }
 
+/// Returns the summary that the answers to the requests of a compaction make. Without an answer to
+/// each of them the model would no longer know what is cut off.
+fn composed(prepared: &Prepared, args: &Args) -> Result<String, Failure> {
+    let answer = |name: &str, is_asked: bool| match args.text(name)? {
+        None if is_asked => Err(wrong(name, "the answer of a model, unless there is a summary")),
+        answer => Ok(answer),
+    };
+    let history = answer("historySummary", !prepared.messages_to_summarize.is_empty())?;
+    let prefix = answer("prefixSummary", !prepared.turn_prefix.is_empty())?;
+    Ok(prepared.compose(history, prefix))
+}
+
 fn abandoned_branch(session: &Session, args: &Args) -> Answer {
     let from = args.position_or_leaf("from", session)?;
-    let to = args.position_or_leaf("to", session)?;
+    let to = args.needs_position("to")?;
     let branch = session.abandoned_branch(from, to, args.number("budget")?.unwrap_or(0))?;
     let conversation = branch.conversation();
     let request = branch_request(

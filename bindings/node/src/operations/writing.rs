@@ -74,7 +74,7 @@ fn append_late(session: &Session, args: &Args) -> Answer {
 }
 
 fn branch(session: &Session, args: &Args) -> Answer {
-    let to = args.position_or_leaf("to", session)?;
+    let to = args.needs_position("to")?;
     if args.flag("inMemory")? {
         session.branch_in_memory(to)?;
         return Ok(Outcome::of(session.leaf().map(|id| id.to_string())));
@@ -83,7 +83,7 @@ fn branch(session: &Session, args: &Args) -> Answer {
 }
 
 fn branch_with_summary(session: &Session, args: &Args) -> Answer {
-    let to = args.position_or_leaf("to", session)?;
+    let to = args.needs_position("to")?;
     let is_from_hook = args.flag("fromHook")?;
     let usage =
         args.value("usage").and_then(|usage| TokenUsage::from_json(usage.to_string().as_bytes()));
@@ -104,5 +104,5 @@ fn label(session: &Session, args: &Args) -> Answer {
 }
 
 fn set_name(session: &Session, args: &Args) -> Answer {
-    Ok(id(session.set_name(args.text("name")?.unwrap_or_default())?))
+    Ok(id(session.set_name(args.needs_text("name")?)?))
 }
