@@ -131,3 +131,61 @@ test("artifacts, blobs, drafts and budgets", async () => {
     assert.deepEqual([...manager.getCredentialPins()], [["acme", { hash: "hash", lastUsedAt: 4e12 }]]);
   });
 });
+
+test("names of the agent do not replace names of the user", async () => {
+  await withDirectory(async (dir) => {
+    const manager = SessionManager.create("/project", dir);
+    manager.appendMessage(user("one"));
+    let calls = 0;
+    manager.onSessionNameChanged(() => calls++);
+    assert.equal(manager.titleSource, undefined);
+    assert.equal(await manager.setSessionName("a generated name"), true);
+    assert.equal(manager.titleSource, "auto");
+    assert.equal(await manager.setSessionName(" chosen\n  name ", "user", "rename"), true);
+    assert.equal(await manager.setSessionName("another generated name"), false);
+    assert.equal(await manager.setSessionName(" \n", "user"), false);
+    const again = await SessionManager.open(manager.getSessionFile());
+    assert.deepEqual([again.getSessionName(), again.titleSource, calls, manager.titleRevision], ["chosen name", "user", 2, 1]);
+    const [, , change] = again.getEntries();
+    assert.deepEqual([change.type, change.source, change.previousTitle, change.trigger], ["title_change", "user", "a generated name", "rename"]);
+    assert.equal(await again.setSessionName("generated"), false);
+    assert.equal(Session.openSync(manager.getSessionFile()).sessionName, "chosen name");
+    const memory = SessionManager.inMemory();
+    await memory.setSessionName("in memory");
+    assert.deepEqual([memory.getSessionName(), memory.titleSource], ["in memory", "auto"]);
+  });
+});
+
+test("new sessions, peeks, pickers, usage of other requests, and copies for other processes", async () => {
+  await withDirectory(async (dir) => {
+    process.env.HOME = dir;
+    const cwd = join(dir, "project");
+    const manager = SessionManager.create(cwd);
+    const question = manager.appendMessage(user("one"));
+    manager.appendSessionInit({ systemPrompt: "Prompt.", task: "a task", tools: ["read"], advisor: "on" });
+    const usage = { input: 5, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 6 };
+    const owner = { sessionId: manager.getSessionId(), parentId: question };
+    const leaf = manager.getLeafId();
+    const used = manager.appendModelUsage({ purpose: "title", provider: "acme", model: "small", usage }, owner);
+    assert.deepEqual([manager.getEntry(used).parentId, manager.getLeafId()], [question, leaf]);
+    assert.equal(manager.appendModelUsage({ purpose: "title", provider: "acme", model: "small", usage }, { ...owner, sessionId: "another" }), undefined);
+    const first = manager.getSessionFile();
+    const { cwd: of, init } = await SessionManager.peekSessionInit(first);
+    assert.deepEqual([of, init], [cwd, { systemPrompt: "Prompt.", task: "a task", tools: ["read"], advisor: "on" }]);
+    assert.equal(await SessionManager.peekSessionInit(join(dir, "absent.jsonl")), null);
+
+    const { header, entries } = manager.snapshotForReplication();
+    const guest = SessionManager.inMemory(header.cwd);
+    for (const entry of entries) guest.ingestReplicatedEntry(entry);
+    assert.deepEqual(guest.getEntries(), manager.getEntries());
+    assert.notEqual(entries[0], manager.getEntries()[0]);
+
+    const next = await manager.newSession({ parentSession: first, sessionDir: join(dir, "others") });
+    assert.deepEqual([dirname(next), existsSync(next), manager.getHeader().parentSession, manager.getEntries()], [join(dir, "others"), true, first, []]);
+    const empty = SessionManager.createEmptySessionFile(cwd);
+    assert.equal((await SessionManager.open(empty)).getCwd(), cwd);
+    assert.equal((await SessionManager.list(cwd)).length, 2);
+    assert.deepEqual((await SessionManager.listForPicker(cwd)).map(({ path }) => path), [first]);
+    assert.deepEqual((await SessionManager.listAllForPicker()).map(({ path }) => path), [first]);
+  });
+});

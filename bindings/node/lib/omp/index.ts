@@ -60,6 +60,37 @@ export interface UsageStatistics {
   cost: number;
 }
 
+/** Where a session's name comes from: the user, or the agent. */
+export type TitleSource = "user" | "auto";
+
+/** Options of new sessions. */
+export interface NewSessionOptions {
+  /** The file of the session that this one continues. */
+  parentSession?: string;
+  /** The directory of the new session, and of those after it. */
+  sessionDir?: string;
+}
+
+/** How a subagent was started, as `session_init` entries say. */
+export interface SessionInit {
+  systemPrompt: string;
+  task: string;
+  tools: string[];
+  [member: string]: unknown;
+}
+
+/** What a request to a model used that is not an answer of the conversation. */
+export interface ModelUsage {
+  purpose: string;
+  role?: string;
+  api?: string;
+  provider: string;
+  model: string;
+  usage: Record<string, unknown>;
+  stopReason?: string;
+  errorMessage?: string;
+}
+
 /** A session in a list. */
 export type OmpSessionInfo = SessionInfo & { title?: string };
 
@@ -74,6 +105,7 @@ export class SessionManager {
   #adoptedArtifacts: ArtifactManager | undefined;
   #blobs: BlobStore | undefined;
   #budget = { total: null as number | null, hard: false, before: 0, others: 0 };
+  #titleRevision = 0;
   readonly #nameListeners = new Set<() => void>();
   #native!: NativeSession;
   #cache!: EntryCache;
@@ -133,10 +165,39 @@ export class SessionManager {
     return (await listRoot(dirname(defaultSessionDir(process.cwd())), undefined, undefined)).map(titled);
   }
 
-  #create(): NativeSession {
-    const { creation, durability } = getCompatibility();
-    if (!this.#persist) return call("inMemory", { cwd: this.#cwd, dialect: "omp" });
-    return call("create", { cwd: this.#cwd, dir: this.#sessionDir, dialect: "omp", creation, durability });
+  /** Lists the sessions of a project for a picker: without those that have neither messages nor a name. */
+  static async listForPicker(cwd: string, sessionDir?: string): Promise<OmpSessionInfo[]> {
+    return (await SessionManager.list(cwd, sessionDir)).filter(isWorthPicking);
+  }
+  /** Lists the sessions of all projects for a picker. */
+  static async listAllForPicker(): Promise<OmpSessionInfo[]> {
+    return (await SessionManager.listAll()).filter(isWorthPicking);
+  }
+  /** Creates a session without entries in a project's directory. Returns its file. */
+  static createEmptySessionFile(cwd: string): string {
+    const dir = SessionManager.getDefaultSessionDir(cwd);
+    mkdirSync(dir, { recursive: true });
+    const native = call<NativeSession>("create", { cwd: resolvePath(cwd), dir, dialect: "omp", creation: "at-once" });
+    const { path } = callSession<{ path: string }>(native, "facts");
+    native.close();
+    return path;
+  }
+  /** Returns the project of a session, and how its subagent was started; null if the file is not a session. */
+  static async peekSessionInit(filePath: string): Promise<{ cwd: string; init: SessionInit | null } | null> {
+    if (!existsSync(resolvePath(filePath))) return null;
+    const manager = await SessionManager.open(filePath).catch(() => null);
+    if (manager === null) return null;
+    const entry = manager.getEntries().findLast(({ type }) => type === "session_init");
+    manager.#native.close();
+    if (!entry) return { cwd: manager.getCwd(), init: null };
+    const { type, id, parentId, timestamp, ...init } = entry;
+    return { cwd: manager.getCwd(), init: init as unknown as SessionInit };
+  }
+
+  #create(parentSession?: string, creation = getCompatibility().creation): NativeSession {
+    const { durability } = getCompatibility();
+    if (!this.#persist) return call("inMemory", { cwd: this.#cwd, dialect: "omp", parentSession });
+    return call("create", { cwd: this.#cwd, dir: this.#sessionDir, dialect: "omp", creation, durability, parentSession });
   }
 
   #use(native: NativeSession): void {
@@ -154,8 +215,16 @@ export class SessionManager {
     const other = await SessionManager.open(sessionFile, this.#sessionDir);
     this.#use(other.#native);
   }
-  async newSession(): Promise<string | undefined> {
-    this.#use(this.#create());
+  /** Goes over to a new session. Its file is written at once, so that it is the newest one. */
+  async newSession({ parentSession, sessionDir }: NewSessionOptions = {}): Promise<string | undefined> {
+    if (sessionDir !== undefined && this.#persist) {
+      this.#sessionDir = resolvePath(sessionDir);
+      mkdirSync(this.#sessionDir, { recursive: true });
+    }
+    this.#use(this.#create(parentSession, "at-once"));
+    this.#adoptedArtifacts = undefined;
+    this.#inMemoryArtifacts.length = 0;
+    this.#budget = { total: null, hard: false, before: 0, others: 0 };
     return this.getSessionFile();
   }
   /** Goes over to a copy of the whole session. */
@@ -253,13 +322,31 @@ export class SessionManager {
   getSessionName(): string | undefined {
     return this.#facts().name ?? undefined;
   }
-  /** Names the session, in the slot at the start of its file. Returns whether the name changed. */
-  async setSessionName(name: string): Promise<boolean> {
-    if (name === this.getSessionName()) return false;
-    callSession(this.#native, "branch", { to: this.#leaf, inMemory: true });
-    callSession(this.#native, "setName", { name });
-    this.#leaf = this.#native.leaf ?? null;
-    this.#cache.forget();
+  /** Returns who named the session; undefined if it has no name. */
+  get titleSource(): TitleSource | undefined {
+    if (this.getSessionName() === undefined) return undefined;
+    const change = this.#cache.all().findLast((entry) => (entry.type as string) === "title_change") as SessionEntry | undefined;
+    return (change?.["source"] ?? this.getHeader()?.["titleSource"] ?? "user") as TitleSource;
+  }
+  /** Counts the names that the user gave, so that a name that is generated meanwhile can be dropped. */
+  get titleRevision(): number {
+    return this.#titleRevision;
+  }
+  reserveTitleRevision(): number {
+    return ++this.#titleRevision;
+  }
+  /**
+   * Names the session, in the slot at the start of its file. A name that the agent generates does not replace one of the user.
+   * Returns whether the session has the name now.
+   */
+  async setSessionName(name: string, source: TitleSource = "auto", trigger?: string): Promise<boolean> {
+    // eslint-disable-next-line no-control-regex
+    const title = name.replace(/[\u0000-\u001f\u007f-\u009f]/g, " ").replace(/ +/g, " ").trim();
+    if (title === "" || (source === "auto" && this.titleSource === "user")) return false;
+    if (source === "user") this.#titleRevision++;
+    const previousTitle = this.getSessionName();
+    const record = { type: "session_info", name: title };
+    this.#append("title_change", { title, source, ...(previousTitle ? { previousTitle } : {}), ...(trigger ? { trigger } : {}), treering: record });
     for (const listener of this.#nameListeners) listener();
     return true;
   }
@@ -338,7 +425,10 @@ export class SessionManager {
 
   #append(type: string, members: Record<string, unknown>, parentId: string | null = this.#leaf): string {
     const id = newId((candidate) => this.#native.has(candidate));
-    const entry: SessionEntry = { type, id, parentId, timestamp: new Date().toISOString(), ...members };
+    return this.#record({ type, id, parentId, timestamp: new Date().toISOString(), ...members });
+  }
+
+  #record(entry: SessionEntry): string {
     callSession(this.#native, "appendRecords", {}, [JSON.stringify(entry)]);
     this.#cache.add(entry as never);
     this.#leaf = entry.id;
@@ -355,6 +445,23 @@ export class SessionManager {
     const id = this.#append("message", { message }, parentId);
     if (leaf !== parentId) this.#moveTo(leaf);
     return id;
+  }
+  /** Records what a request used on the branch that caused it; undefined if the session or the branch is another one by now. */
+  appendModelUsage(usage: ModelUsage, owner: { sessionId: string; parentId: string | null }): string | undefined {
+    const { sessionId, parentId } = owner;
+    if (sessionId !== this.getSessionId() || (parentId !== null && !this.#cache.has(parentId))) return undefined;
+    const leaf = this.#leaf;
+    const id = this.#append("model_usage", { ...usage }, parentId);
+    if (leaf !== parentId) this.#moveTo(leaf);
+    return id;
+  }
+  /** Appends an entry of another process as it is, with its id and its parent. */
+  ingestReplicatedEntry(entry: SessionEntry): void {
+    this.#record(entry);
+  }
+  /** Returns copies of the header and all entries, for another process. */
+  snapshotForReplication(copy: <T>(value: T) => T = structuredClone): { header: Record<string, unknown>; entries: SessionEntry[] } {
+    return { header: copy(this.getHeader() ?? {}), entries: copy(this.getEntries()) };
   }
   appendThinkingLevelChange(thinkingLevel?: string, configured?: string): string {
     return this.#append("thinking_level_change", { thinkingLevel: thinkingLevel ?? null, configured: configured ?? null });
@@ -493,6 +600,10 @@ export class SessionManager {
     );
     return this.#labels;
   }
+}
+
+function isWorthPicking(info: OmpSessionInfo): boolean {
+  return info.messageCount > 0 || Boolean(info.title);
 }
 
 function titled(info: SessionInfo): OmpSessionInfo {

@@ -122,5 +122,29 @@ const facts = (sessions) => sessions.map(({ path, id, cwd, messageCount }) => ({
 same(facts(await treering.SessionManager.listAll()), facts(await omp.SessionManager.listAll()), "listAll");
 await kept.dropSession(kept.getSessionFile());
 rmSync(root, { recursive: true, force: true });
+// Names, new sessions and what other requests used.
+async function names(module, name) {
+  const manager = module.SessionManager.create(join(root, "from"), join(root, name, "names"));
+  const question = manager.appendMessage(user("one"));
+  manager.appendMessage(assistant("two"));
+  const found = [manager.titleSource, await manager.setSessionName(" a\tname  of it "), manager.titleSource, manager.getSessionName()];
+  found.push(await manager.setSessionName("chosen", "user", "rename"), await manager.setSessionName("auto"), await manager.setSessionName("  ", "user"));
+  found.push(manager.getSessionName(), manager.titleSource, manager.titleRevision, manager.reserveTitleRevision());
+  const usage = { purpose: "title", provider: "acme", model: "small", usage: assistant("").usage };
+  manager.appendModelUsage(usage, { sessionId: manager.getSessionId(), parentId: question });
+  found.push(manager.appendModelUsage(usage, { sessionId: "another", parentId: question }));
+  const init = { systemPrompt: "p", task: "t", tools: ["read"] };
+  manager.appendSessionInit(init);
+  await manager.flush();
+  const first = manager.getSessionFile();
+  const entries = (of) => normalized(sorted(of.getEntries().map(({ treering, ...entry }) => entry)));
+  found.push(entries(manager), entries(await module.SessionManager.open(first)));
+  found.push({ ...(await module.SessionManager.peekSessionInit(first)), cwd: undefined }.init.task, await module.SessionManager.peekSessionInit(join(root, "absent.jsonl")));
+  await manager.newSession({ parentSession: "/x.jsonl" });
+  found.push(existsSync(manager.getSessionFile()), manager.getHeader().parentSession, manager.getEntries(), manager.getSessionName());
+  return found;
+}
+same(await names(treering, "ours"), await names(omp, "theirs"), "names and new sessions");
+
 console.log(`${compared} comparisons with oh-my-pi 18.2.3: no difference`);
 process.exit(0);
