@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pickle
 import warnings
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator
@@ -120,6 +121,25 @@ def test_changes_of_a_store(store: Callable[[], Store]) -> None:
     changed, mark = there.changes(mark)
     assert changed["changes-1"] is not None
     assert there.changes(mark)[0].get("changes-1", changed["changes-1"]) == changed["changes-1"]
+
+
+def test_a_fork_is_in_the_store_of_its_session(store: Callable[[], Store]) -> None:
+    here = store()
+    session = here.create(cwd="/project", id="beside-1", creation="at_once")
+    session.append(treering.user("hello"))
+    with session.fork() as fork:
+        fork.append(treering.user("only in the fork"))
+        assert fork.id in {info.id for info in here.list()}
+        assert str(session.path or here.location) in repr(session)
+    with here.open(fork.id) as again:
+        assert [message["content"] for message in again.context()] == ["hello", "only in the fork"]
+        try:
+            pickled = pickle.dumps(again)
+        except TypeError:
+            # A store in memory, or one that was opened with a token.
+            return
+        with pickle.loads(pickled) as copy:
+            assert copy.id == fork.id
 
 
 def test_the_latest_session_of_a_project_is_continued(store: Callable[[], Store], tmp_path: Path) -> None:

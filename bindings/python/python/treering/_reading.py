@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional
 
 from . import _native
 from ._options import search_options
@@ -23,16 +23,21 @@ from .reports import (
 )
 from .tree import Tree
 
+if TYPE_CHECKING:
+    from .store import Store
+
 __all__ = ["ReadableSession"]
 
 
 class ReadableSession:
     """Facts, contexts, entries, usage and searches of a session."""
 
-    __slots__ = ("__weakref__", "_native")
+    __slots__ = ("__weakref__", "_native", "_store")
 
-    def __init__(self, native: _native.Session) -> None:
+    def __init__(self, native: _native.Session, store: Optional[Store] = None) -> None:
         self._native = native
+        #: The store that the session is in, if it came from one.
+        self._store = store
 
     # Facts.
 

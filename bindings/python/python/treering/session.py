@@ -119,15 +119,20 @@ class Session(PlannedSession):
 
     def __reduce__(self) -> Tuple[Callable[..., Session], Tuple[Any, ...]]:
         path = None if self._native.is_closed else self._native.path
-        if path is None:
-            raise TypeError("only open sessions that have a file can be pickled: the file is opened again")
-        return type(self).open, (path,)
+        if path is not None:
+            return type(self).open, (path,)
+        if self._store is not None and not self._native.is_closed:
+            return _open_in, (self._store, self.id)
+        raise TypeError("only open sessions of a file or a store can be pickled: they are opened again")
 
     def __repr__(self) -> str:
         if self._native.is_closed:
             return f"<Session {self.id} (closed)>"
         path = self.path
-        place = "in memory" if path is None else f"in {str(path)!r}"
+        if path is None and self._store is not None:
+            place = f"in {self._store.location}"
+        else:
+            place = "in memory" if path is None else f"in {str(path)!r}"
         return f"<Session {self.id} {place}, {len(self.tree())} entries>"
 
     # Forks, conversions, documents.
@@ -145,7 +150,10 @@ class Session(PlannedSession):
         creation: Optional[str] = None,
         durability: Durability = "none",
     ) -> Session:
-        """Create a new session of the path to a position, beside this one, in a ``directory`` or in a ``store``."""
+        """Create a new session of the path to a position, beside this one, in a ``directory`` or in a ``store``.
+
+        Beside a session that has no file is in its store, if it came from one, and in memory otherwise.
+        """
         options = {
             "id": id,
             "dialect": dialect,
@@ -155,9 +163,11 @@ class Session(PlannedSession):
             "creation": creation,
             "durability": durability,
         }
+        if store is None and directory is None and root is None and self.path is None:
+            store = self._store
         if store is None:
             return Session(self._native.fork(at, options))
-        return Session(self._native.fork_into(store._native, at, options))
+        return Session(self._native.fork_into(store._native, at, options), store)
 
     def copy_to(self, path: StrPath) -> None:
         """Write the whole log, byte for byte, to a new file."""
@@ -231,3 +241,7 @@ class Session(PlannedSession):
         """
         session, report = self._native.redact(emails, home, list((patterns or {}).items()))
         return Session(session), RedactionReport.from_dict(report)
+
+
+def _open_in(store: Store, id: str) -> Session:
+    return store.open(id)

@@ -80,11 +80,11 @@ class Store:
         options = create_options(
             id, dialect, parent_session, creation=creation, durability=durability
         )
-        return Session(self._native.create(directory_or_cwd(cwd), options))
+        return Session(self._native.create(directory_or_cwd(cwd), options), self)
 
     def open(self, id: str, *, durability: Durability = "none") -> Session:
         """Open a session by its id."""
-        return Session(self._native.open(id, durability))
+        return Session(self._native.open(id, durability), self)
 
     def continue_recent(
         self,
@@ -96,7 +96,7 @@ class Store:
     ) -> Session:
         """Open the session of a project that was written last, or create one if there is none that can be written."""
         options = create_options(dialect=dialect, creation=creation, durability=durability)
-        return Session(self._native.continue_recent(directory_or_cwd(cwd), options))
+        return Session(self._native.continue_recent(directory_or_cwd(cwd), options), self)
 
     def file(self, id: str) -> Optional[Path]:
         """Return the file of a session; None if the store has no files."""
