@@ -26,7 +26,8 @@ use treering::{Error, Result, SessionId};
 ///
 /// The server may have several nodes: if one does not answer, the next one is asked. Calls that
 /// fail temporarily are repeated until the deadline; then they fail with an error for which
-/// [`is_retryable`](treering::Error::is_retryable) is true.
+/// [`is_retryable`](treering::Error::is_retryable) is true. If no node was ever reached, because
+/// connections are refused or the host is unknown, each is tried once.
 ///
 /// ```
 /// use treering_client::{HttpOptions, HttpStore};

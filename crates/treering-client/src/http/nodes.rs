@@ -4,7 +4,7 @@ use super::options::{HttpOptions, InvalidAddress, Token};
 use super::problem::{self, Problem};
 use std::io::{self, Read};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use ureq::http;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
@@ -35,6 +35,8 @@ pub(crate) struct Nodes {
     current: AtomicUsize,
     token: Option<Token>,
     deadline: Duration,
+    /// Whether a node was reached at one of the addresses.
+    has_answered: AtomicBool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +93,8 @@ impl Nodes {
         }
         let location = urls.join(",");
         let (agent, current) = (config.build().new_agent(), AtomicUsize::new(0));
-        Ok(Nodes { agent, urls, location, current, token, deadline })
+        let has_answered = AtomicBool::new(false);
+        Ok(Nodes { agent, urls, location, current, token, deadline, has_answered })
     }
 
     /// Returns the addresses for messages.
@@ -143,8 +146,9 @@ impl Nodes {
             self.agent.run(configured).map_err(|error| problem::of_transport(node, error));
         let opened = answered.and_then(|answer| match answer.status().as_u16() {
             200 => Ok(answer.into_body().into_with_config().limit(u64::MAX).reader()),
-            _ => Err(refused(node, answer)),
+            _ => Err(self.refused(node, answer)),
         });
+        self.note(&opened);
         opened.inspect_err(|problem| self.leave_if_passing(number, problem))
     }
 
@@ -153,6 +157,7 @@ impl Nodes {
         let number = self.current.load(Ordering::Relaxed);
         let node = self.node(number);
         let answered = self.send_to(node, request, timeout);
+        self.note(&answered);
         answered.inspect_err(|problem| self.leave_if_passing(number, problem))
     }
 
@@ -179,7 +184,7 @@ impl Nodes {
         let status = answer.status().as_u16();
         // A range after the end of a log is not a failure.
         if !matches!(status, 200..=299 | 416) {
-            return Err(refused(node, answer));
+            return Err(self.refused(node, answer));
         }
         let length = answer.headers().get("x-treering-length");
         let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
@@ -216,6 +221,26 @@ impl Nodes {
             let what = format!("the request to {node} cannot be made: {error}");
             Problem::Lasting(io::Error::new(io::ErrorKind::InvalidInput, what))
         })
+    }
+
+    /// Returns the problem for a response that is not a success.
+    fn refused(&self, node: &str, mut answer: http::Response<ureq::Body>) -> Problem {
+        let after = answer.headers().get(http::header::RETRY_AFTER);
+        let after = after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let mut body = Vec::new();
+        // An incomplete body does not state the problem.
+        if let Err(error) = answer.body_mut().as_reader().take(64 * 1024).read_to_end(&mut body) {
+            return problem::of_transport(node, error.into());
+        }
+        let (status, after) = (answer.status().as_u16(), after.map(Duration::from_secs));
+        problem::of_answer((node, self.token.is_some()), status, &body, after)
+    }
+
+    /// Notes that a node was reached, unless the problem says that there is none at the address.
+    fn note<T>(&self, result: &Result<T, Problem>) {
+        if !matches!(result, Err(problem) if problem.is_unreachable()) {
+            self.has_answered.store(true, Ordering::Relaxed);
+        }
     }
 
     fn node(&self, number: usize) -> &str {
@@ -261,8 +286,10 @@ impl Attempts<'_> {
     ///
     /// # Errors
     ///
-    /// Fails with the problem if it is permanent, or if the deadline is over.
+    /// Fails with the problem if it is permanent, if the deadline is over, or if no node has ever
+    /// been reached: the address may be wrong.
     pub(crate) fn wait(&mut self, problem: Problem) -> Result<(), Problem> {
+        let is_unreachable = problem.is_unreachable();
         let Problem::Passing { error, retry_after } = problem else { return Err(problem) };
         self.is_uncertain = true;
         self.failed_nodes += 1;
@@ -276,24 +303,14 @@ impl Attempts<'_> {
             }
             _ => Duration::ZERO,
         };
-        if now + pause >= self.until {
+        let has_tried_all = self.failed_nodes >= self.nodes.urls.len();
+        let is_wrong = is_unreachable && !self.nodes.has_answered.load(Ordering::Relaxed);
+        if now + pause >= self.until || is_wrong && has_tried_all {
             return Err(Problem::Passing { error, retry_after });
         }
         std::thread::sleep(pause);
         Ok(())
     }
-}
-
-/// Returns the problem for a response that is not a success.
-fn refused(node: &str, mut answer: http::Response<ureq::Body>) -> Problem {
-    let after = answer.headers().get(http::header::RETRY_AFTER);
-    let after = after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
-    let mut body = Vec::new();
-    // An incomplete body does not state the problem.
-    if let Err(error) = answer.body_mut().as_reader().take(64 * 1024).read_to_end(&mut body) {
-        return problem::of_transport(node, error.into());
-    }
-    problem::of_answer(node, answer.status().as_u16(), &body, after.map(Duration::from_secs))
 }
 
 /// Returns a base address without the slash at its end.

@@ -43,6 +43,13 @@ impl Problem {
         }
     }
 
+    /// Returns whether nothing listens at the address, or its name is unknown.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        use io::ErrorKind::{ConnectionRefused, HostUnreachable};
+        matches!(self, Problem::Passing { error, .. }
+            if matches!(error.kind(), ConnectionRefused | HostUnreachable))
+    }
+
     pub(crate) fn into_error(self) -> Error {
         match self {
             Problem::UnknownSession(Some(id)) => Error::UnknownSession(id),
@@ -76,7 +83,7 @@ const MESSAGE: usize = 500;
 
 /// Returns the problem for a response that is not a success. `node` is the address that responded.
 pub(crate) fn of_answer(
-    node: &str,
+    (node, has_token): (&str, bool),
     status: u16,
     body: &[u8],
     retry_after: Option<Duration>,
@@ -95,6 +102,14 @@ pub(crate) fn of_answer(
         (_, "unknown_session") => Problem::UnknownSession(None),
         (_, "session_exists") => Problem::SessionExists,
         (_, "moved") if body.length.is_some() => Problem::Moved(body.length.unwrap_or_default()),
+        (404, "not_found") => of_kind(
+            io::ErrorKind::InvalidInput,
+            format!("{node} is not the address of a store: the server has nothing at this path"),
+        ),
+        (401, _) if !has_token => of_kind(
+            io::ErrorKind::PermissionDenied,
+            format!("{node} needs a token; give one (TREERING_TOKEN)"),
+        ),
         (401, _) => of_kind(
             io::ErrorKind::PermissionDenied,
             format!("{node} refuses the token: {said}; give a valid one (TREERING_TOKEN)"),
@@ -148,5 +163,26 @@ pub(crate) fn of_transport(node: &str, error: ureq::Error) -> Problem {
         true => Problem::Passing { error, retry_after: None },
         // For example, a certificate is not trusted.
         false => Problem::Lasting(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_what_is_missing() {
+        let text = |has_token, status, code: &str| {
+            let body = format!("{{\"code\":\"{code}\",\"detail\":\"send it: Bearer …\"}}");
+            of_answer(("https://host/x", has_token), status, body.as_bytes(), None)
+                .into_io()
+                .to_string()
+        };
+        let missing = "https://host/x needs a token; give one (TREERING_TOKEN)";
+        assert_eq!(text(false, 401, "unauthorized"), missing);
+        assert!(text(true, 401, "unauthorized").starts_with("https://host/x refuses the token"));
+        let wrong =
+            "https://host/x is not the address of a store: the server has nothing at this path";
+        assert_eq!(text(true, 404, "not_found"), wrong);
     }
 }

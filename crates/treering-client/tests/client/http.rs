@@ -165,6 +165,10 @@ fn a_server_that_cannot_be_reached_is_a_retryable_error() {
     assert!(error.is_retryable(), "{error:?}");
     assert!(error.to_string().contains(&url), "{error}");
     assert!(!format!("{error:?} {store:?}").contains("secret-of-the-test"));
+    // An address that was never reached may be wrong: there is one attempt at each.
+    let patient = options.clone().deadline(Duration::from_secs(24 * 60 * 60));
+    let error = HttpStore::new(&format!("{url},{url}"), patient).unwrap().changes(None);
+    assert!(error.unwrap_err().is_retryable());
 
     // A server that accepts and says nothing.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
