@@ -40,10 +40,7 @@ async fn main() -> Result<(), Failure> {
     };
     let directory = std::fs::canonicalize(directory)?;
     let file = directory.join("agent.jsonl");
-    let session = match file.exists() {
-        true => Session::open(&file)?,
-        false => Session::create_at(&file, &directory, Default::default())?,
-    };
+    let session = Session::open_or_create(&file, &directory, Default::default())?;
     // Address, key and model come from the environment; summaries are by the same model.
     let config = SummarizerConfig::default().with_environment(Some(Provider::OpenAi))?;
     let model = config.build_chat()?;

@@ -34,10 +34,7 @@ impl Hooks for Announce {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Outcome {
     let path = std::env::args().nth(1).unwrap_or_else(|| "chat.jsonl".into());
-    let session = match std::fs::exists(&path)? {
-        true => Session::open(&path)?,
-        false => Session::create_at(&path, std::env::current_dir()?, Default::default())?,
-    };
+    let session = Session::open_or_create(&path, std::env::current_dir()?, Default::default())?;
     // Address, key and model come from the environment; summaries are by the same model.
     let config = SummarizerConfig::default().with_environment(Some(Provider::OpenAi))?;
     let model = config.build_chat()?;

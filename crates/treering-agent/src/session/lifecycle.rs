@@ -256,7 +256,7 @@ impl NewSessionPlace {
             return Session::create_in(store, old.cwd(), options);
         }
         let Some(beside) = old.path().and_then(|path| path.parent().map(Path::to_owned)) else {
-            return Ok(Session::in_memory(old.cwd()));
+            return Session::in_memory_with(old.cwd(), options.session);
         };
         let (from, to) = (old.dialect(), options.session.dialect.unwrap_or_default());
         let dir = match self.root {

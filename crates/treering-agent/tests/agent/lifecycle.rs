@@ -5,9 +5,9 @@ use crate::support::handlers::{Extension, names, seen};
 use crate::support::talk::{Home, append, lines, user};
 use std::path::PathBuf;
 use std::sync::Arc;
-use treering::session::{Creation, Durability};
+use treering::session::{Creation, Durability, NewSession};
 use treering::store::{ListQuery, MemoryStore, Store};
-use treering::{CreateOptions, Error, Message, Session, SessionId};
+use treering::{CreateOptions, Dialect, Error, Message, Session, SessionId};
 use treering_agent::{
     AgentError, AgentSession, AgentSettings, CancellationToken, Decision, Event, Extractive,
     ForkPosition, Forked, Operation, Replaced, StartReason, SwitchReason,
@@ -101,6 +101,19 @@ async fn options_go_from_session_to_session() {
             append(&agent, user("more"));
         }
     }
+}
+
+#[tokio::test]
+async fn sessions_in_memory_keep_their_dialect() {
+    let new = NewSession::new().dialect(Dialect::Chimera);
+    let agent = AgentSession::new(Session::in_memory_with("/project", new).unwrap());
+    let question = agent.session().append(user("hello")).unwrap();
+    forked(agent.fork(&question, ForkPosition::At, &none()).await);
+    assert_eq!(agent.session().dialect(), Dialect::Chimera);
+    forked(agent.fork(&question, ForkPosition::Before, &none()).await);
+    assert_eq!(agent.session().dialect(), Dialect::Chimera);
+    assert!(matches!(agent.new_session(&none()).await, Ok(Replaced::Done)));
+    assert_eq!(agent.session().dialect(), Dialect::Chimera);
 }
 
 #[tokio::test]
