@@ -173,8 +173,8 @@ impl NewEntry {
             .raw("display", if display { b"true" } else { b"false" })
     }
 
-    /// Returns a compaction: `summary` replaces everything before `first_kept`. With `None`, it
-    /// keeps nothing.
+    /// Returns a compaction: `summary` replaces everything before `first_kept`. With `None`, or an
+    /// entry that is not on the path, it keeps nothing.
     pub fn compaction(summary: &str, first_kept: Option<&EntryId>, tokens_before: u64) -> Self {
         let summary = json::quoted(summary);
         NewEntry::compaction_of(&summary, first_kept, tokens_before.to_string().as_bytes())
@@ -209,8 +209,17 @@ impl NewEntry {
 
     /// Returns a message of an extension that the model sees. `content` is JSON: a string or
     /// blocks.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `content` is not a string or an array: agents cannot show such a message.
     pub fn custom_message(custom_type: &str, content: &[u8], display: bool) -> Result<Self> {
-        Ok(NewEntry::of_custom_message(custom_type, checked("content", content)?, display))
+        let content = checked("content", content)?;
+        if !content.starts_with(b"\"") && !content.starts_with(b"[") {
+            let why = "the content of a custom message is a string or an array of blocks";
+            return Err(Error::InvalidEntry(why.to_owned()));
+        }
+        Ok(NewEntry::of_custom_message(custom_type, content, display))
     }
 
     /// Returns a context edit, which changes what `target` contributes to the context of its

@@ -298,3 +298,15 @@ proptest! {
         bench.finish();
     }
 }
+
+#[test]
+fn a_custom_message_has_a_string_or_blocks() {
+    for content in ["\"note\"", " [{\"type\":\"text\",\"text\":\"note\"}] "] {
+        let session = Session::in_memory("/project");
+        session.append(NewEntry::custom_message("x", content.as_bytes(), true).unwrap()).unwrap();
+        assert_eq!(session.context().unwrap().messages.len(), 1);
+    }
+    for content in ["7", "null", "{}", "[", ""] {
+        assert!(NewEntry::custom_message("x", content.as_bytes(), true).is_err(), "{content}");
+    }
+}
