@@ -83,3 +83,19 @@ test("tools, files and thinking are what models see, and what the chat shows", a
     await assert.rejects(chats.loadChat(chatId), { category: "NotFound" });
   });
 });
+
+test("chats that are saved at the same time share what is equal", async () => {
+  await withDirectory(async (dir) => {
+    const stores = await Promise.all([openChatStore(dir), openChatStore(dir)]);
+    const answers = Array.from({ length: 8 }, (_, index) => assistant(`a${index}`, `Answer ${index}.`));
+    const [chats] = stores;
+    const created = await chats.createChat();
+    for (const chatId of [created, "created-by-saving"]) {
+      await Promise.all(answers.map((answer, index) => stores[index % 2].saveChat({ chatId, messages: [question, answer] })));
+      const ids = (versions) => versions.map(({ message }) => message.id).sort();
+      assert.deepEqual(ids(await chats.versions(chatId, "q1")), ["q1"]);
+      assert.deepEqual(ids(await chats.versions(chatId, "a0")), ids(answers.map((message) => ({ message }))));
+      assert.equal((await chats.loadChat(chatId)).length, 2);
+    }
+  });
+});

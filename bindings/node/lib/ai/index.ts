@@ -68,7 +68,7 @@ export class ChatStore<M extends UIMessageLike = UIMessageLike> {
    * become a branch, and nothing is lost. A chat that does not exist is created.
    */
   async saveChat({ chatId, messages }: { chatId: string; messages: readonly M[] }): Promise<void> {
-    await this.#with(chatId, (session) => Chat.of<M>(session).save(messages), true);
+    await this.#with(chatId, (session) => save(session, messages), true);
   }
 
   /** Returns all messages at the place of a message: what was regenerated or edited, in the order of their making. */
@@ -123,7 +123,13 @@ export class ChatStore<M extends UIMessageLike = UIMessageLike> {
       return await this.#store.open(chatId);
     } catch (error) {
       if (!isCreated || !(error instanceof TreeringError) || error.category !== "NotFound") throw error;
-      return this.#store.create(this.#cwd, { id: chatId, creation: "at-once" });
+    }
+    try {
+      return await this.#store.create(this.#cwd, { id: chatId, creation: "at-once" });
+    } catch (error) {
+      // Another writer may have created it meanwhile.
+      if (!(error instanceof TreeringError) || error.code !== "session_exists") throw error;
+      return this.#store.open(chatId);
     }
   }
 }
@@ -210,7 +216,20 @@ class Chat<M extends UIMessageLike> {
     }
     if (this.#session.leaf !== place.end) this.#session.branchSync(place.end);
     const entries = messages.slice(known).flatMap(entriesOf);
-    if (entries.length > 0) this.#session.appendAllSync(entries);
+    if (entries.length > 0) this.#session.appendAllSync(entries, { expecting: place.end });
+  }
+}
+
+/** Saves messages. If another writer was faster, what it saved is read, so that equal messages are there once. */
+function save<M extends UIMessageLike>(session: Session, messages: readonly M[]): void {
+  for (let attempt = 1; ; attempt++) {
+    session.refreshSync();
+    session.follow();
+    try {
+      return Chat.of<M>(session).save(messages);
+    } catch (error) {
+      if (!(error instanceof TreeringError && error.code === "leaf_moved") || attempt === 100) throw error;
+    }
   }
 }
 
