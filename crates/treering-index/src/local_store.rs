@@ -7,7 +7,7 @@ use crate::cache::checksum;
 use crate::files::{Files, Stamp, unix_nanos};
 use crate::housekeeping::{self, Trash};
 use crate::scan::SessionIndex;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -61,6 +61,8 @@ struct State {
     /// The number of changes so far, and the last change of each session.
     count: u64,
     changes: HashMap<SessionId, Change>,
+    /// The sessions that were created through this store: its user writes them, not an agent.
+    created: HashSet<SessionId>,
 }
 
 #[derive(Debug)]
@@ -98,6 +100,7 @@ impl LocalStore {
 
     /// Allows to remove sessions that were modified a moment ago. By default this is refused,
     /// because the program that writes them would continue to write to the file in the trash.
+    /// Sessions that were created through this store can always be removed.
     #[must_use]
     pub fn removing_recent(self) -> Self {
         LocalStore { removes_recent: true, ..self }
@@ -185,11 +188,16 @@ impl LocalStore {
         }
         let found = found.unwrap_or_else(|| Files::of(self.index.places().iter()));
         state.sessions = self.index.read_found(found);
+        let own = self.index.places().own();
         let mut paths = HashMap::with_capacity(state.sessions.len());
         // The sessions are newest first, so the first one with an id has it. A session whose id
         // cannot be part of an address is listed but cannot be opened.
         for session in &mut state.sessions {
             let Ok(mut id) = SessionId::new(session.id.as_ref()) else { continue };
+            if let Some(named) = own.and_then(|own| id_of_name(own, &session.path)) {
+                session.id = named.clone();
+                id = named;
+            }
             if paths.contains_key(&id) {
                 let Some(other) = copy_id(&id, &session.path) else { continue };
                 session.id = other.clone();
@@ -215,6 +223,22 @@ fn copy_id(id: &SessionId, path: &Path) -> Option<SessionId> {
     let hash = checksum(path.as_os_str().as_encoded_bytes());
     SessionId::new(&format!("{id}.{:08x}", hash >> 32)).ok()
 }
+
+/// Returns the id in the name of a file in the directory of new sessions, such as
+/// `2026-01-05T09-00-00-000Z_ID.jsonl`. A log that was created with another id than that of its
+/// header, such as a pulled copy, keeps the id that it was created with.
+fn id_of_name(own: &Path, path: &Path) -> Option<SessionId> {
+    let (time, name) = path.strip_prefix(own).ok()?.file_stem()?.to_str()?.split_once('_')?;
+    let is_time = time.len() == TIME_SHAPE.len()
+        && time.bytes().zip(TIME_SHAPE.bytes()).all(|(byte, shape)| match shape {
+            b'0' => byte.is_ascii_digit(),
+            shape => byte == shape,
+        });
+    SessionId::new(name).ok().filter(|_| is_time)
+}
+
+/// The shape of the time in the name of a file.
+const TIME_SHAPE: &str = "0000-00-00T00-00-00-000Z";
 
 impl State {
     /// Records that a file is new or has changed.
@@ -249,7 +273,9 @@ impl Store for LocalStore {
 
     fn create(&self, id: &SessionId, start: &mut dyn Read) -> Result<Arc<dyn Journal>> {
         self.check_unknown(id)?;
-        Store::create(&self.own()?, id, start)
+        let created = Store::create(&self.own()?, id, start)?;
+        self.state().created.insert(id.clone());
+        Ok(created)
     }
 
     fn open(&self, id: &SessionId) -> Result<Arc<dyn Journal>> {
@@ -262,7 +288,7 @@ impl Store for LocalStore {
 
     fn remove(&self, id: &SessionId) -> Result<()> {
         let path = self.path(id)?;
-        let now = match self.removes_recent {
+        let now = match self.removes_recent || self.state().created.contains(id) {
             true => i64::MAX,
             false => unix_nanos(SystemTime::now()) / 1_000_000,
         };
@@ -271,7 +297,9 @@ impl Store for LocalStore {
             let source = io::Error::new(io::ErrorKind::ResourceBusy, refusal.to_string());
             Error::Io { path, action: "remove", source }
         })?;
-        self.look_at_all(&mut self.state());
+        let mut state = self.state();
+        state.created.remove(id);
+        self.look_at_all(&mut state);
         Ok(())
     }
 
@@ -290,7 +318,9 @@ impl Store for LocalStore {
 
     fn new_file(&self, id: &SessionId, cwd: &Path, created: i64) -> Result<Option<PathBuf>> {
         self.check_unknown(id)?;
-        self.own()?.new_file(id, cwd, created)
+        let path = self.own()?.new_file(id, cwd, created)?;
+        self.state().created.insert(id.clone());
+        Ok(path)
     }
 }
 

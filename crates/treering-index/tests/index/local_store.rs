@@ -48,6 +48,29 @@ fn what_agents_write_is_noticed() {
     assert_eq!(store.list(&ListQuery::new()).unwrap().sessions.len(), 2);
 }
 
+/// An agent that writes a session takes no lock, so it may not be done with it. The store's own
+/// sessions have no other writer.
+#[test]
+fn a_session_that_was_written_a_moment_ago_is_removed_if_the_store_created_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let store: Arc<dyn Store> = Arc::new(LocalStore::new(SessionIndex::new(places(dir.path()))));
+    let id = |name: &str| SessionId::new(name).unwrap();
+    let options = CreateOptions::new().id(id("agents"));
+    let agents = Session::create_at(dir.path().join("a.jsonl"), "/project", options).unwrap();
+    agents.append(Message::user("hello")).unwrap();
+    let refused = store.remove(&id("agents")).unwrap_err();
+    assert!(refused.to_string().contains("a moment ago"), "{refused}");
+
+    let options = CreateOptions::new().id(id("own"));
+    let own = Session::create_in(&store, "/project", options).unwrap();
+    own.append(Message::user("hello")).unwrap();
+    store.remove(&id("own")).unwrap();
+    let log = std::fs::read(dir.path().join("a.jsonl")).unwrap();
+    store.create(&id("copied"), &mut &*log).unwrap();
+    store.remove(&id("copied")).unwrap();
+    assert_eq!(store.list(&ListQuery::new()).unwrap().sessions.len(), 1);
+}
+
 /// The numbers of changes begin again with every program.
 #[test]
 fn a_mark_of_an_earlier_program_misses_nothing() {
@@ -67,6 +90,24 @@ fn a_mark_of_an_earlier_program_misses_nothing() {
     let changes = after.changes(Some(&mark)).unwrap();
     assert_eq!(changes.sessions.len(), 1, "{mark}");
     assert!(after.changes(Some(&changes.mark)).unwrap().sessions.is_empty());
+}
+
+/// A copy that was pulled from another machine keeps its id: with another one, it would be pushed
+/// again as a new session.
+#[test]
+fn a_copy_from_another_store_keeps_its_id() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = LocalStore::new(SessionIndex::new(places(dir.path())));
+    let log = b"{\"type\":\"session\",\"version\":3,\"id\":\"twice\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\"}\n";
+    for id in ["twice", "twice.08e1e883", "twice.e70b2ba9"] {
+        let id = SessionId::new(id).unwrap();
+        store.create(&id, &mut &log[..]).unwrap();
+        assert!(store.open(&id).is_ok(), "{id}");
+    }
+    let sessions = store.list(&ListQuery::new()).unwrap().sessions;
+    let mut ids: Vec<String> = sessions.iter().map(|session| session.id.to_string()).collect();
+    ids.sort();
+    assert_eq!(ids, ["twice", "twice.08e1e883", "twice.e70b2ba9"]);
 }
 
 /// The same session id in two files, as after copying a directory of sessions.
