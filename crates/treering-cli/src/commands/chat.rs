@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// Send this prompt, print the answer, and exit; standard input is appended to the prompt
     #[arg(short, long, value_name = "PROMPT")]
     print: Option<String>,
-    /// The model
+    /// The name of the model; the configured one if not given
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// The provider of the model: anthropic or openai (any compatible server)

@@ -29,13 +29,13 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "output")]
     check: bool,
     /// Also replace e-mail addresses
-    #[arg(long)]
+    #[arg(long, alias = "redact-emails")]
     emails: bool,
     /// Also replace user names in paths of home directories
-    #[arg(long)]
+    #[arg(long, alias = "redact-home")]
     home: bool,
     /// Also replace matches of this regular expression (or of its first group); may be repeated
-    #[arg(long, value_name = "NAME=REGEX")]
+    #[arg(long, alias = "redact-pattern", value_name = "NAME=REGEX")]
     pattern: Vec<String>,
     /// The report as one JSON object: output, occurrences, signatures, kinds, places
     #[arg(long)]

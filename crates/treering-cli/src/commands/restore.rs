@@ -18,7 +18,7 @@ use treering_index::{AddressError, resolve};
 /// The session goes back to where it was; an existing file is not replaced.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The sessions
+    /// The sessions to restore; the trash is listed if not given
     #[arg(value_name = "SESSION")]
     sessions: Vec<String>,
     /// Restore the session that was deleted last

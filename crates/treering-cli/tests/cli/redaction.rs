@@ -138,3 +138,16 @@ fn a_bad_pattern_is_explained() {
     let expected = format!("error: the pattern \"x\" has no name\n{hint}");
     assert_eq!((wrong.code, wrong.stderr), (2, expected));
 }
+
+/// The options have the same names in all commands.
+#[test]
+fn redact_takes_the_options_of_the_other_commands() {
+    let place = place();
+    let options = ["--redact-emails", "--redact-home", "--redact-pattern", "word=kettle"];
+    let with = |options: &[&str]| {
+        let ran = place.run(&[&["redact", "s.jsonl", "--check"][..], options].concat());
+        (ran.code, ran.stdout, ran.stderr)
+    };
+    assert_eq!(with(&options), with(&["--emails", "--home", "--pattern", "word=kettle"]));
+    assert_eq!(with(&options).0, 1);
+}
