@@ -206,6 +206,9 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
         }
         // The store itself names what is missing.
         Error::Storage(source) if source.kind() == io::ErrorKind::NotFound => return None,
+        Error::Storage(source) if source.kind() == io::ErrorKind::PermissionDenied => {
+            return store_hint(&source.to_string());
+        }
         Error::Io { source, .. } | Error::Storage(source) => return io_hint(source),
         _ => return None,
     })
@@ -215,6 +218,24 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
 pub(crate) fn too_large_hint(archive: &Path) -> String {
     let file = shell_word(archive);
     format!("if you trust the file, `treering unarchive --max-size 20G {file}` decompresses it")
+}
+
+/// Returns the advice for a store that refuses access, by its message.
+fn store_hint(message: &str) -> Option<String> {
+    let hint = match message {
+        // The message names the database that is missing.
+        message if message.contains("3D000") => "create the database with `createdb`",
+        message if message.contains("42501") => {
+            "grant the role access to the schema treering, or connect as its owner"
+        }
+        message if message.contains("postgres://") => {
+            "check the role and its password: postgres://USER:PASSWORD@HOST/DATABASE"
+        }
+        // The client of a server says what to do.
+        message if message.contains("token") => return None,
+        _ => "check the permissions of the file",
+    };
+    Some(hint.to_owned())
 }
 
 fn io_hint(error: &io::Error) -> Option<String> {
@@ -228,4 +249,34 @@ fn io_hint(error: &io::Error) -> Option<String> {
         io::ErrorKind::StorageFull => "free disk space and try again; nothing was written".to_owned(),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_refuses_access_is_not_a_file() {
+        let hint_for = |message: &str| {
+            let refused = io::Error::new(io::ErrorKind::PermissionDenied, message.to_owned());
+            hint(&Error::Storage(refused), None)
+        };
+        for (message, advice) in [
+            (
+                "postgres://me@db/x: database \"x\" does not exist (SQLSTATE 3D000)",
+                Some("createdb"),
+            ),
+            (
+                "postgres://me@db/x: permission denied for schema treering (SQLSTATE 42501)",
+                Some("grant"),
+            ),
+            ("postgres://me@db/x: role \"me\" does not exist (SQLSTATE 28000)", Some("the role")),
+            ("https://host: the token does not allow this: …", None),
+            ("/srv/sessions: Permission denied", Some("permissions of the file")),
+        ] {
+            let found = hint_for(message);
+            assert_eq!(found.is_some(), advice.is_some(), "{message}");
+            assert!(found.unwrap_or_default().contains(advice.unwrap_or_default()), "{message}");
+        }
+    }
 }

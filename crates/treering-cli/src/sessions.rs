@@ -114,6 +114,12 @@ pub(crate) fn locate_file(
     unknown: Unknown,
     store: &StoreChoice,
 ) -> Result<(), Failure> {
+    if let Some((store, id)) = argument.to_str().and_then(stores::address).transpose()? {
+        let location = store.location().unwrap_or_default();
+        let what = format!("this command works on files, and {id} is in the store {location}");
+        let hint = format!("`treering pull {}` copies it to a file", shell_word(argument));
+        return Err(Failure::with_hint(what, hint));
+    }
     let Some(text) = reference(argument) else { return Ok(()) };
     if let Some(location) = store.location() {
         return Err(session_arg::needs_file(&location, text));

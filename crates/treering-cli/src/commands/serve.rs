@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::error::Failure;
 use crate::models::Models;
 use crate::output::{self, Output};
+use crate::poll_loop::seconds;
 use crate::sessions;
 use crate::stores::{self, StoreChoice};
 use crate::text::{safe_line, safe_path};
@@ -20,7 +21,7 @@ use treering_index::housekeeping::Trash;
 use treering_index::{LocalStore, SessionIndex};
 use treering_postgres::PostgresStore;
 use treering_server::{
-    Grant, MemoryTokens, Scope, Server, SingleSpace, Spaces, TokenHash, Tokens, new_token,
+    Grant, Limits, MemoryTokens, Scope, Server, SingleSpace, Spaces, TokenHash, Tokens, new_token,
 };
 
 /// Serve the sessions of this machine or of a store over HTTP
@@ -54,6 +55,10 @@ pub(crate) struct Args {
     /// Write a line of JSON for every request to standard error
     #[arg(long)]
     log: bool,
+    /// The time between the failure of /readyz and the refusal of connections when the server is
+    /// stopped, in seconds, so that a load balancer notices first
+    #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds)]
+    drain: Duration,
 }
 
 /// The interval at which files that no client has open are checked.
@@ -148,7 +153,9 @@ fn server(args: &Args, store: &StoreChoice, token: &str) -> Result<Server, Failu
             (Arc::new(SingleSpace::new(space, store)), None)
         }
     };
-    let mut server = Server::new(spaces, Arc::new(AllTokens { admin, database }));
+    let mut limits = Limits::default();
+    limits.drain = args.drain;
+    let mut server = Server::new(spaces, Arc::new(AllTokens { admin, database })).limits(limits);
     if !args.host.is_empty() {
         let own = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
         server = server.hosts(own.into_iter().chain(args.host.iter().cloned()));

@@ -125,6 +125,7 @@ fn list(tokens: &[Token], json: bool, out: &mut Output) -> Result<(), Failure> {
         }
         let state = match (token.revoked, token.expires) {
             (Some(at), _) => format!("revoked {}", time(Some(at))),
+            (None, Some(at)) if at <= clock::now() => format!("expired {}", time(Some(at))),
             (None, Some(at)) => format!("expires {}", time(Some(at))),
             (None, None) => String::new(),
         };

@@ -97,6 +97,22 @@ fn a_directory_is_served_and_the_server_ends_well() {
     assert_eq!(served.terminate(), Some(0));
 }
 
+/// With `--drain`, a load balancer sees that the node is about to stop before connections fail.
+#[cfg(unix)]
+#[test]
+fn readiness_ends_before_connections_are_refused() {
+    let place = Place::empty();
+    let mut served = Served::start(&place, &["--drain", "1000"]);
+    assert_eq!(served.get("/readyz", "").0, 200);
+    let id = served.child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    while served.get("/readyz", "").0 != 503 {}
+    assert_eq!(served.get("/v1/sessions", &served.token).0, 200);
+    assert!(served.child.try_wait().unwrap().is_none());
+    let failed = place.run(&["serve", "--drain", "-1"]).failed();
+    assert!(failed.contains("--drain"), "{failed}");
+}
+
 #[test]
 fn an_address_or_a_token_file_that_cannot_be_used_is_explained() {
     let place = Place::empty();

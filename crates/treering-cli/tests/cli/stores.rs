@@ -57,6 +57,17 @@ fn a_session_of_a_store_is_found_by_the_beginning_of_its_id_and_by_its_age() {
 }
 
 #[test]
+fn commands_on_files_say_how_to_get_one() {
+    let place = Place::empty();
+    let address = "https://host.example/s/nightly-build";
+    for command in [&["doctor", address] as &[&str], &["archive", address], &["migrate", address]] {
+        let failed = place.run(command).failed();
+        assert!(failed.contains("works on files"), "{failed}");
+        assert!(failed.contains(&format!("treering pull {address}")), "{failed}");
+    }
+}
+
+#[test]
 fn writing_commands_write_to_the_store() {
     let (place, id) = place();
     let run = |args: &[&str]| place.run(&on_store(&id, args)).ok();
