@@ -151,6 +151,7 @@ impl PostgresStore {
             // This is a position after all sessions.
             None => (i64::MAX, "\u{10FFFF}".to_owned()),
         };
+        let cursor = (cursor.0, text(cursor.1));
         let (since, until) = (query.since.unwrap_or(i64::MIN), query.until.unwrap_or(i64::MAX));
         let agent = query.agent.map(Dialect::name);
         let limit = query.limit.clamp(1, ListQuery::MAX_LIMIT);
@@ -161,13 +162,14 @@ impl PostgresStore {
             let mut after = below.clone();
             let separator = after.pop();
             after.push(if separator == Some('/') { '0' } else { ']' });
-            (directory, below, after)
+            (text(directory.to_owned()), text(below), text(after))
         });
+        let cwd = query.cwd.clone().map(text);
         let space = &*self.space;
         let rows = self.repeat(deadline, |connection| {
             let mut parameters: Vec<&(dyn ToSql + Sync)> =
                 vec![&space, &cursor.0, &cursor.1, &since, &until, &agent, &fetched];
-            let sql = match (&query.cwd, &project) {
+            let sql = match (&cwd, &project) {
                 (cwd, Some((directory, below, after))) => {
                     let project: [&(dyn ToSql + Sync); 4] = [directory, below, after, cwd];
                     parameters.extend(project);

@@ -190,6 +190,16 @@ impl From<Error> for Problem {
             {
                 Problem::new(Code::UnknownSession, "the session is no longer in the store")
             }
+            // The directory of the project cannot be part of the name of a file.
+            Error::Io { source, .. }
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename
+                ) =>
+            {
+                let detail = format!("the store cannot name a file after this: {source}");
+                Problem::new(Code::NotApplicable, detail)
+            }
             Error::SessionExists(_) | Error::AlreadyExists(_) => {
                 Problem::new(Code::SessionExists, detail)
             }

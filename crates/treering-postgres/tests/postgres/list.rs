@@ -128,3 +128,15 @@ fn a_project_is_a_directory_with_everything_below_it() {
         assert_eq!(listed, memory.list(&one).expect("list").sessions, "{project}");
     }
 }
+
+/// The database stores no NUL, neither in facts nor as a parameter.
+#[test]
+fn a_directory_with_a_nul_is_found() {
+    let Some(ours) = store("nul") else { return };
+    let log = b"{\"type\":\"session\",\"version\":3,\"id\":\"one\",\"timestamp\":\"2026-01-05T09:00:00.000Z\",\"cwd\":\"/a\\u0000b\"}\n";
+    create(&ours, "one", log);
+    let count = |query: ListQuery| ours.list(&query).expect("list").sessions.len();
+    assert_eq!(count(ListQuery::new().cwd("/a\0b")), 1);
+    assert_eq!(count(ListQuery::new().project("/a\0b")), 1);
+    assert_eq!(count(ListQuery::new().cwd("\0")), 0);
+}

@@ -342,3 +342,14 @@ async fn a_log_without_a_header_has_no_context_in_any_view() {
         assert_eq!(node.get(&format!("{session}/context{query}")).await.status, 200, "{query}");
     }
 }
+
+/// In a directory, the project of a session is part of the name of its file.
+#[tokio::test]
+async fn a_project_that_no_file_can_be_named_after_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let node = Node::on(std::sync::Arc::new(treering::Catalog::new(dir.path()))).await;
+    for cwd in ["a\0b".to_owned(), "x".repeat(4000)] {
+        let refused = node.call("POST", "/v1/sessions", json!({"cwd": cwd})).await;
+        assert_eq!((refused.status, refused.code().as_str()), (422, "not_applicable"));
+    }
+}
