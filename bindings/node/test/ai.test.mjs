@@ -91,7 +91,8 @@ test("chats that are saved at the same time share what is equal", async () => {
     const [chats] = stores;
     const created = await chats.createChat();
     for (const chatId of [created, "created-by-saving"]) {
-      await Promise.all(answers.map((answer, index) => stores[index % 2].saveChat({ chatId, messages: [question, answer] })));
+      const store = (index) => stores[chatId === created ? index % 2 : 0];
+      await Promise.all(answers.map((answer, index) => store(index).saveChat({ chatId, messages: [question, answer] })));
       const ids = (versions) => versions.map(({ message }) => message.id).sort();
       assert.deepEqual(ids(await chats.versions(chatId, "q1")), ["q1"]);
       assert.deepEqual(ids(await chats.versions(chatId, "a0")), ids(answers.map((message) => ({ message }))));

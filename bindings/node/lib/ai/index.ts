@@ -43,6 +43,8 @@ export async function openChatStore<M extends UIMessageLike = UIMessageLike>(add
 /** Chats in a store, one session each. */
 export class ChatStore<M extends UIMessageLike = UIMessageLike> {
   readonly #store: Store;
+  /** The chats that are being created. */
+  readonly #creating = new Map<string, Promise<Session>>();
   readonly #cwd: string;
 
   constructor(store: Store, cwd: string = process.cwd()) {
@@ -124,11 +126,23 @@ export class ChatStore<M extends UIMessageLike = UIMessageLike> {
     } catch (error) {
       if (!isCreated || !(error instanceof TreeringError) || error.category !== "NotFound") throw error;
     }
+    const other = this.#creating.get(chatId);
+    if (other) return other.then(() => this.#store.open(chatId));
+    const creating = this.#create(chatId);
+    this.#creating.set(chatId, creating);
+    try {
+      return await creating;
+    } finally {
+      this.#creating.delete(chatId);
+    }
+  }
+
+  async #create(chatId: string): Promise<Session> {
     try {
       return await this.#store.create(this.#cwd, { id: chatId, creation: "at-once" });
     } catch (error) {
-      // Another writer may have created it meanwhile.
-      if (!(error instanceof TreeringError) || error.code !== "session_exists") throw error;
+      // Another process may have created it meanwhile.
+      if (!(error instanceof TreeringError) || error.category !== "Conflict") throw error;
       return this.#store.open(chatId);
     }
   }
