@@ -109,7 +109,7 @@ fn readiness_ends_before_connections_are_refused() {
     while served.get("/readyz", "").0 != 503 {}
     assert_eq!(served.get("/v1/sessions", &served.token).0, 200);
     assert!(served.child.try_wait().unwrap().is_none());
-    let failed = place.run(&["serve", "--drain", "-1"]).failed();
+    let failed = place.run(&["serve", "--drain=-1"]).failed();
     assert!(failed.contains("--drain"), "{failed}");
 }
 

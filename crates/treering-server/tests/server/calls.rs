@@ -350,6 +350,6 @@ async fn a_project_that_no_file_can_be_named_after_is_refused() {
     let node = Node::on(std::sync::Arc::new(treering::Catalog::new(dir.path()))).await;
     for cwd in ["a\0b".to_owned(), "x".repeat(4000)] {
         let refused = node.call("POST", "/v1/sessions", json!({"cwd": cwd})).await;
-        assert_eq!((refused.status, refused.code().as_str()), (422, "not_applicable"));
+        assert_eq!(refused.code(), "not_applicable", "{refused:?}");
     }
 }
