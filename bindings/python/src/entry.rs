@@ -1,6 +1,6 @@
 //! The class `Entry`, and iterators over entries.
 
-use crate::error::OrRaise;
+use crate::error::{OrRaise, exception};
 use crate::json;
 use crate::run;
 use pyo3::prelude::*;
@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use treering::entry::EntryParts;
 use treering::{Kind, Role};
+use treering_bindings::{Category, Failure};
 
 /// An entry of a session. Its content becomes Python objects when it is asked for.
 #[pyclass(frozen, module = "treering._native")]
@@ -22,6 +23,20 @@ const _: () = assert!(align_of::<treering::Entry>() <= 16);
 impl Entry {
     pub(crate) fn new(inner: treering::Entry) -> Self {
         Entry { inner }
+    }
+
+    /// Returns a part of the entry as Python objects, which a damaged entry may not be.
+    fn part<'py>(&self, py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+        json::to_python(py, json).map_err(|error| {
+            if !self.inner.is_damaged() {
+                return error;
+            }
+            let message = format!(
+                "entry {} is damaged and is not JSON: `record` has its bytes, and a repair may recover it",
+                self.id()
+            );
+            exception(py, Failure::new(Category::Format, "damaged_entry", message))
+        })
     }
 }
 
@@ -72,7 +87,7 @@ impl Entry {
     /// The message of the entry as a new dict; None if it has none.
     #[getter]
     fn message<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.inner.message().map(|message| json::to_python(py, message.raw())).transpose()
+        self.inner.message().map(|message| self.part(py, message.raw())).transpose()
     }
 
     /// The entry in treering's shape, as bytes.
@@ -89,12 +104,12 @@ impl Entry {
 
     /// Returns a member of the entry; None if it has none of this name.
     fn get<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.inner.get(key).map(|value| json::to_python(py, value)).transpose()
+        self.inner.get(key).map(|value| self.part(py, value)).transpose()
     }
 
     /// Returns the entry as a new dict, in treering's shape.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_python(py, self.inner.raw())
+        self.part(py, self.inner.raw())
     }
 
     /// The entry that this one is a copy of, and the session that it is from.

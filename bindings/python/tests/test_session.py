@@ -194,6 +194,21 @@ def test_texts_of_other_classes_are_texts(session: Session) -> None:
     assert len(entry) == 7 and session.entry(id).message == entry
 
 
+def test_damaged_entries_are_of_the_package_s_errors(tmp_path: Path) -> None:
+    path = tmp_path / "torn.jsonl"
+    with Session.create(path) as session:
+        ids = [session.append(treering.user("word " * 20)) for _ in range(3)]
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], lines[2][:150] + b"\n", *lines[3:]]))
+    with Session.open(path) as session:
+        damaged = [entry for entry in session if entry.is_damaged]
+        assert [entry.id for entry in damaged] == [ids[1]]
+        with pytest.raises(treering.FormatError, match=f"{ids[1]} is damaged") as caught:
+            damaged[0].to_dict()
+        assert caught.value.code == "damaged_entry"
+        assert lines[2].startswith(damaged[0].record.rstrip())
+
+
 def test_values_come_back_as_they_were(session: Session) -> None:
     value = {
         "text": "é \u2028 \x00 \" \\ \n 😀 \ud800",
