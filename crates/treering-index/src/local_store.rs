@@ -194,7 +194,11 @@ impl LocalStore {
         // cannot be part of an address is listed but cannot be opened.
         for session in &mut state.sessions {
             let Ok(mut id) = SessionId::new(session.id.as_ref()) else { continue };
-            if let Some(named) = own.and_then(|own| id_of_name(own, &session.path)) {
+            // In the directory of new sessions, a log that was created with another id than that of
+            // its header, such as a pulled copy, keeps the id that it was created with.
+            if own.is_some_and(|own| session.path.starts_with(own))
+                && let Some(named) = treering::internal::id_in_name(&session.path)
+            {
                 session.id = named.clone();
                 id = named;
             }
@@ -223,22 +227,6 @@ fn copy_id(id: &SessionId, path: &Path) -> Option<SessionId> {
     let hash = checksum(path.as_os_str().as_encoded_bytes());
     SessionId::new(&format!("{id}.{:08x}", hash >> 32)).ok()
 }
-
-/// Returns the id in the name of a file in the directory of new sessions, such as
-/// `2026-01-05T09-00-00-000Z_ID.jsonl`. A log that was created with another id than that of its
-/// header, such as a pulled copy, keeps the id that it was created with.
-fn id_of_name(own: &Path, path: &Path) -> Option<SessionId> {
-    let (time, name) = path.strip_prefix(own).ok()?.file_stem()?.to_str()?.split_once('_')?;
-    let is_time = time.len() == TIME_SHAPE.len()
-        && time.bytes().zip(TIME_SHAPE.bytes()).all(|(byte, shape)| match shape {
-            b'0' => byte.is_ascii_digit(),
-            shape => byte == shape,
-        });
-    SessionId::new(name).ok().filter(|_| is_time)
-}
-
-/// The shape of the time in the name of a file.
-const TIME_SHAPE: &str = "0000-00-00T00-00-00-000Z";
 
 impl State {
     /// Records that a file is new or has changed.

@@ -173,6 +173,7 @@ pub fn store(open: impl Fn() -> Arc<dyn Store>) {
     sessions_are_created_once(&open);
     sessions_are_listed_in_pages(&open);
     changes_are_told(&open);
+    logs_keep_the_ids_that_they_were_created_with(&open);
     sessions_appear_with_their_first_message(&open);
     forks_go_to_any_store(&open);
     removed_sessions_are_gone(&open);
@@ -298,6 +299,34 @@ fn changes_are_told(open: &impl Fn() -> Arc<dyn Store>) {
     }
     store.remove(&id("watched")).expect("remove");
     assert!(matches!(told(&mark).0, None | Some(None)), "a removed session has no length");
+}
+
+/// A log may have the id of another session in its header, as copies have, or none, as those of Chimera
+/// may. A program that synchronizes stores knows it by the id that it was created with.
+fn logs_keep_the_ids_that_they_were_created_with(open: &impl Fn() -> Arc<dyn Store>) {
+    let (store, other) = (open(), open());
+    let mark = other.changes(None).expect("changes").mark;
+    let mut copy = header("source", "/project");
+    copy.extend_from_slice(
+        b"{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"message\":{\"role\":\"user\",\"content\":\"hello\",\"timestamp\":1767225601000}}\n",
+    );
+    let ids = ["copy", "second-copy", "source"].map(id);
+    for (count, id) in ids.iter().enumerate() {
+        assert!(matches!(other.open(id), Err(Error::UnknownSession(_))), "{id}");
+        store.create(id, &mut copy.as_slice()).expect("create");
+        let again = store.create(id, &mut copy.as_slice()).expect_err("it exists");
+        assert!(matches!(again, Error::SessionExists(_)), "{again}");
+        assert_eq!(contents(&*other.open(id).expect("open")), copy);
+        let listed = other.list(&ListQuery::new()).expect("list").sessions;
+        assert!(listed.iter().any(|session| session.id == *id), "{id}");
+        assert_eq!(listed.len(), count + 1);
+        let changed = other.changes(Some(&mark)).expect("changes").sessions;
+        assert!(changed.iter().any(|change| change.id == *id), "{id}");
+    }
+    for id in ids {
+        store.remove(&id).expect("remove");
+        assert!(matches!(other.open(&id), Err(Error::UnknownSession(_))), "{id}");
+    }
 }
 
 fn sessions_appear_with_their_first_message(open: &impl Fn() -> Arc<dyn Store>) {

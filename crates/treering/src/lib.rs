@@ -126,6 +126,12 @@ pub mod internal {
         crate::dialect::stored::stored_ids(database)
     }
 
+    /// Returns the id in the name of a session file; `None` if the name has another shape than those of
+    /// new files.
+    pub fn id_in_name(path: &std::path::Path) -> Option<crate::SessionId> {
+        crate::session::location::id_in_name(path)
+    }
+
     /// Returns the log of a session.
     pub fn journal_of(session: &crate::Session) -> std::sync::Arc<dyn crate::storage::Journal> {
         session.view().shared_journal()

@@ -31,7 +31,7 @@ impl Store for Catalog {
 
     fn create(&self, id: &SessionId, start: &mut dyn Read) -> Result<Arc<dyn Journal>> {
         let id = id.clone().checked()?;
-        if self.find_by_id(&id)?.is_some() {
+        if self.find(&id)?.is_some() {
             return Err(Error::SessionExists(id));
         }
         let mut beginning = Vec::new();
@@ -59,7 +59,13 @@ impl Store for Catalog {
     }
 
     fn list(&self, query: &ListQuery) -> Result<Page> {
-        Ok(query.page_of(self.list_all(|_| {})?.sessions))
+        let mut sessions = self.list_all(|_| {})?.sessions;
+        for session in &mut sessions {
+            if let Some(id) = location::id_in_name(&session.path) {
+                session.id = id;
+            }
+        }
+        Ok(query.page_of(sessions))
     }
 
     fn remove(&self, id: &SessionId) -> Result<()> {
@@ -79,8 +85,7 @@ impl Store for Catalog {
             if metadata.modified().is_ok_and(|modified| unix_nanos(modified) < since) {
                 continue;
             }
-            if let Some(header) = read_header(&path) {
-                let id = SessionId::of_file(&header.id);
+            if let Some(id) = id_of(&path) {
                 sessions.push(ChangedSession { id, length: Some(metadata.len()) });
             }
         }
@@ -92,7 +97,7 @@ impl Store for Catalog {
     }
 
     fn new_file(&self, id: &SessionId, cwd: &Path, created: i64) -> Result<Option<PathBuf>> {
-        match self.find_by_id(id)? {
+        match self.find(id)? {
             Some(_) => Err(Error::SessionExists(id.clone())),
             None => Ok(Some(self.path_of(id, cwd, created))),
         }
@@ -101,13 +106,30 @@ impl Store for Catalog {
 
 impl Catalog {
     fn path(&self, id: &SessionId) -> Result<PathBuf> {
-        self.find_by_id(id)?.ok_or_else(|| Error::UnknownSession(id.clone()))
+        self.find(id)?.ok_or_else(|| Error::UnknownSession(id.clone()))
+    }
+
+    /// Returns the file of the session that this store lists with this id. Only the headers of files
+    /// that are not named after a session are read.
+    fn find(&self, id: &SessionId) -> Result<Option<PathBuf>> {
+        let mut files = self.files()?.0;
+        files.retain(|path| location::id_in_name(path).is_none_or(|named| named == *id));
+        files.sort_by_key(|path| location::id_in_name(path).is_none());
+        Ok(files.into_iter().find(|path| id_of(path).as_ref() == Some(id)))
     }
 
     /// Returns the path for a session that was created at this time.
     fn path_of(&self, id: &SessionId, cwd: &Path, created: i64) -> PathBuf {
         self.dir_for(cwd).join(location::file_name(&time::format(created), id.as_str()))
     }
+}
+
+/// Returns the id of the session in a file: that in its name, or else that of its header; `None` if the
+/// file is not a session. A log that was created with another id than that of its header, such as a
+/// pulled copy, keeps the id that it was created with.
+fn id_of(path: &Path) -> Option<SessionId> {
+    let header = read_header(path)?;
+    Some(location::id_in_name(path).unwrap_or_else(|| SessionId::of_file(&header.id)))
 }
 
 /// Returns the header in the first bytes of a log.

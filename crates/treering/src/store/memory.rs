@@ -1,7 +1,7 @@
 //! A store in memory.
 
 use super::{ChangedSession, Changes, ListQuery, Mark, Page, Store};
-use crate::catalog;
+use crate::catalog::{self, SessionInfo};
 use crate::error::{Error, Result};
 use crate::id::SessionId;
 use crate::log::{Appended, Checkpoint, End, Journal, JournalError, MemoryJournal};
@@ -109,10 +109,15 @@ impl Store for MemoryStore {
     }
 
     fn list(&self, query: &ListQuery) -> Result<Page> {
-        let journals: Vec<Arc<StoredJournal>> =
-            self.sessions().values().filter_map(|session| session.journal.clone()).collect();
-        // Logs that are not sessions are not listed.
-        let infos = journals.into_iter().filter_map(|journal| catalog::info_of(journal).ok());
+        let journals: Vec<(SessionId, Arc<StoredJournal>)> = self
+            .sessions()
+            .iter()
+            .filter_map(|(id, session)| Some((id.clone(), session.journal.clone()?)))
+            .collect();
+        // Logs that are not sessions are not listed. The header of a copy has another id.
+        let infos = journals.into_iter().filter_map(|(id, journal)| {
+            catalog::info_of(journal).ok().map(|info| SessionInfo { id, ..info })
+        });
         Ok(query.page_of(infos.collect()))
     }
 
