@@ -1,10 +1,10 @@
-/** How models are asked for summaries: with a session's own stream function, or with pi's package for models. */
+/** Asks models for summaries: with a session's own stream function, or with pi's package for models. */
 import { randomUUID } from "node:crypto";
 import { call } from "../call.js";
 import { getCompatibility } from "./compatibility.js";
 import type { AgentMessage } from "./types.js";
 
-/** The model of pi's package that is asked; its members are pi's business. */
+/** A model of pi's package, which defines its members. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Model = { contextWindow?: number; reasoning?: boolean; [member: string]: any };
 

@@ -10,7 +10,7 @@ Every call that may wait runs on another thread, without Python's lock, and is a
 >>> asyncio.run(main())
 1
 
-Cancelling a task that waits gives up waiting; the call itself ends by itself.
+Canceling a task that waits ends the wait; the call itself runs to its end.
 """
 
 from __future__ import annotations
