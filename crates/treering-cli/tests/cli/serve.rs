@@ -109,8 +109,9 @@ fn readiness_ends_before_connections_are_refused() {
     while served.get("/readyz", "").0 != 503 {}
     assert_eq!(served.get("/v1/sessions", &served.token).0, 200);
     assert!(served.child.try_wait().unwrap().is_none());
-    let failed = place.run(&["serve", "--drain=-1"]).failed();
-    assert!(failed.contains("--drain"), "{failed}");
+    let wrong = place.run(&["serve", "--drain=-1"]);
+    assert_eq!(wrong.code, 2);
+    assert!(wrong.stderr.contains("--drain"), "{}", wrong.stderr);
 }
 
 #[test]
