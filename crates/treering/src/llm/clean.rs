@@ -25,8 +25,8 @@ pub(super) fn clean(llm: LlmContext) -> LlmContext {
     out
 }
 
-/// Removes images that no provider can decode. Some agents store a reference instead of the data,
-/// whose target may be missing.
+/// Removes images that no provider can decode. Some agents store a reference instead of the data, and
+/// the file that it names may be missing.
 fn drop_broken_images(message: &mut ContextMessage, repairs: &mut Vec<ContextRepair>) {
     let content = MessageView::new(&message.json).get("content").unwrap_or_default();
     let blocks = json::elements(content);
