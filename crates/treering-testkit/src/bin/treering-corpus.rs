@@ -169,7 +169,8 @@ impl Sample {
         };
         let list = [b"[", &*messages.join(&b","[..]), b"]"].concat();
         let canonical = canonical::json(&list).ok_or("a context that is not JSON")?;
-        let digest = format!("{:x}", Sha256::digest(&canonical));
+        let digest: String =
+            Sha256::digest(&canonical).iter().map(|byte| format!("{byte:02x}")).collect();
         let theirs = expected["messages_sha256"].as_str().unwrap_or_default();
         self.same(&format!("context at {leaf}"), &digest.as_str(), &theirs);
         let settings: Value = serde_json::from_slice(&settings)?;
