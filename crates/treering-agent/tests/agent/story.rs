@@ -578,7 +578,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
     #[test]
     fn whatever_happens(steps in prop::collection::vec(step(), 1..24)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -17,36 +17,32 @@ mod checks;
 mod scenario;
 
 use scenario::Scenario;
-use std::collections::BTreeSet;
-use treering_testkit::sim::seeds::{self, Scenario as _};
+use std::sync::LazyLock;
+use treering_testkit::sim::seeds::{self, Report};
 
-/// Enough for every verb to meet every misfortune, in a few seconds.
-const RUNS: u64 = 6000;
+/// Enough for every verb to meet every misfortune. The runs take a few seconds.
+const RUNS: u64 = 2000;
+
+/// The runs, which both tests below look at.
+static REPORT: LazyLock<Report> = LazyLock::new(|| seeds::run::<Scenario>(RUNS));
 
 #[test]
 fn nothing_is_lost_whatever_happens() {
-    let failures = seeds::failures::<Scenario>(RUNS);
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(REPORT.failures.is_empty(), "{}", REPORT.failures.join("\n"));
 }
 
 #[test]
 fn a_seed_gives_the_same_run_again() {
-    assert_eq!(seeds::unrepeatable::<Scenario>(100), Vec::<u64>::new());
+    assert_eq!(seeds::unrepeatable::<Scenario>(50), Vec::<u64>::new());
 }
 
 /// A simulation in which nothing happens proves nothing.
 #[test]
 fn every_verb_succeeds_and_meets_every_misfortune() {
-    let mut met = BTreeSet::new();
-    for seed in 0..2000 {
-        let scenario = Scenario::new(seed);
-        met.extend(
-            scenario.run().met.into_iter().map(|what| (format!("{:?}", scenario.verb), what)),
-        );
-    }
-    for verb in scenario::VERBS {
+    for verb in scenario::VERBS.map(|verb| format!("{verb:?}")) {
         for what in ["succeeded", "failed", "was killed", "lost power", "an agent wrote"] {
-            assert!(met.contains(&(format!("{verb:?}"), what)), "{verb:?}: {what} never happened");
+            let happened = REPORT.met.contains(&(verb.clone(), what));
+            assert!(happened || seeds::are_chosen(), "{verb}: {what} never happened");
         }
     }
 }

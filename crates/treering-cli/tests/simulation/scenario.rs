@@ -137,6 +137,10 @@ impl seeds::Scenario for Scenario {
         &self.world
     }
 
+    fn verb(&self) -> String {
+        format!("{:?}", self.verb)
+    }
+
     fn title(&self) -> String {
         format!("{:?} beside {:?}, {:?}", self.verb, self.second, self.file)
     }

@@ -212,17 +212,19 @@ mod tests {
     use treering::storage::MemoryJournal;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
         #[test]
         fn lines_and_pieces_are_all_of_the_log(
             lengths in prop::collection::vec(0_usize..600_000, 0..20), torn in 0_usize..3
         ) {
             let mut bytes = Vec::new();
             for length in &lengths {
-                bytes.extend(std::iter::repeat_n(b'x', *length));
+                bytes.resize(bytes.len() + length, b'x');
                 bytes.push(b'\n');
             }
             let whole = bytes.len();
-            bytes.extend(std::iter::repeat_n(b'y', torn));
+            bytes.resize(whole + torn, b'y');
             let log = Log::read(Arc::new(MemoryJournal::new(bytes.clone()))).unwrap();
             prop_assert_eq!(log.whole, whole as u64);
             let mut seen = Vec::new();

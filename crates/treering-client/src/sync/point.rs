@@ -128,6 +128,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn the_common_start_is_found(
             shared in 0_u32..200, ours in 0_u32..50, theirs in 0_u32..50, size in 0_usize..6000

@@ -76,7 +76,7 @@ fn synced(stores: &[Arc<dyn Store>; 2], cut: Option<(bool, i64)>, state: &Path) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn both_sides_get_everything_and_nothing_is_overwritten(

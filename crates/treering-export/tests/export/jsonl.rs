@@ -104,7 +104,7 @@ fn another_agents_session_becomes_one_of_ours() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// In any small session every branch has the same content, and every subtree is complete.
     #[test]

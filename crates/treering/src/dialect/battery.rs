@@ -140,7 +140,7 @@ fn damage_is_survived(dialect: Dialect, fixture: &str) {
         }
     };
     let bytes = fixture.as_bytes();
-    let step = (bytes.len() / 400).max(1);
+    let step = (bytes.len() / 100).max(1);
     for at in (0..bytes.len()).step_by(step) {
         look(&bytes[..at]);
         let mut damaged = bytes.to_vec();

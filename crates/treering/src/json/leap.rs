@@ -191,7 +191,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(3000))]
+        #![proptest_config(ProptestConfig::with_cases(512))]
 
         /// Backslashes and quotes anywhere, across the borders of blocks.
         #[test]

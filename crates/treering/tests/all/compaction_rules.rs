@@ -263,7 +263,7 @@ fn entries(script: Vec<(u8, usize, usize)>) -> Vec<Appended> {
 }
 
 proptest! {
-    #![proptest_config(crate::support::cases(512))]
+    #![proptest_config(crate::support::cases(128))]
     #[test]
     fn planning_follows_the_rules(script in script(), keep in 0_u64..80) {
         let entries = entries(script);

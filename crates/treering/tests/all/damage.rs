@@ -101,7 +101,7 @@ fn check(file: &Path, bytes: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(cases(600))]
+    #![proptest_config(cases(80))]
 
     #[test]
     fn damage_is_contained(seed: u64, entries in 0_usize..40, changes in 0_u64..5) {

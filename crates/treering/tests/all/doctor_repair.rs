@@ -300,7 +300,7 @@ fn check(scratch: &Scratch) {
 }
 
 proptest! {
-    #![proptest_config(cases(600))]
+    #![proptest_config(cases(80))]
 
     #[test]
     fn random_damage_is_repaired_once_and_for_all(seed: u64, entries in 0_usize..40, changes in 0_u64..6) {

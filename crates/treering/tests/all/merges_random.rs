@@ -219,7 +219,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(cases(60))]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn picks_and_merges_bring_what_is_new_and_lose_nothing(seed in any::<u64>()) {

@@ -269,7 +269,7 @@ impl Bench {
 }
 
 proptest! {
-    #![proptest_config(cases(48))]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn a_session_in_a_journal_does_what_the_rules_say(ops in prop::collection::vec(op(), 1..40)) {

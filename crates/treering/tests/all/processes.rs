@@ -67,7 +67,7 @@ fn new_file(directory: &Path, name: &str) -> std::path::PathBuf {
 
 #[test]
 fn kill_9_at_random_points_of_an_append_loop() {
-    const FILES: u64 = 10;
+    const FILES: u64 = 3;
     const ROUNDS: u64 = 20;
     let directory = tempfile::tempdir().unwrap();
     let mut torn = 0;

@@ -52,7 +52,7 @@ fn work(session: &Session, rng: &mut Rng, count: usize) -> Vec<EntryId> {
 }
 
 proptest! {
-    #![proptest_config(cases(60))]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn appends_that_fail_in_any_way(seed: u64, rate in 0.05_f64..0.7) {

@@ -1,6 +1,6 @@
 //! Shared by many tests: lines, sessions over bytes, and the comparison with the model.
 
-use proptest::test_runner::{Config, RngSeed};
+use proptest::test_runner::Config;
 use std::path::Path;
 use std::sync::Arc;
 use treering::context::ContextEntries;
@@ -100,13 +100,9 @@ pub(crate) fn written(session: &Session) -> Vec<u8> {
     bytes
 }
 
-/// Properties run the same cases every time, unless PROPTEST_RNG_SEED says otherwise, and as many as
-/// here unless PROPTEST_CASES does.
+/// Returns the configuration of a property that is tried with `count` cases, or with as many as PROPTEST_CASES says.
 pub(crate) fn cases(count: u32) -> Config {
     let mut config = Config { failure_persistence: None, ..Config::default() };
-    if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
-        config.rng_seed = RngSeed::Fixed(20_260_105);
-    }
     if std::env::var_os("PROPTEST_CASES").is_none() {
         config.cases = count;
     }

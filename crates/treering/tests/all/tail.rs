@@ -156,7 +156,7 @@ fn ends_that_are_not_entries() {
 
 #[test]
 fn lines_longer_than_what_is_looked_at() {
-    for size in [200_000, 300_000, 600_000, 1_200_000] {
+    for size in [300_000, 1_200_000] {
         let mut text = format!("{HEADER}\n");
         let last = chain(&mut text, "a", None, MUCH);
         let huge = user("h", Some(&last))
@@ -275,10 +275,10 @@ fn check_random(seed: u64, bytes: u64, compactions: bool, file: &Path) {
 }
 
 proptest! {
-    #![proptest_config(cases(24))]
+    #![proptest_config(cases(8))]
 
     #[test]
-    fn random_ends_of_generated_sessions(seed: u64, bytes in 600_000_u64..5_000_000, compactions: bool) {
+    fn random_ends_of_generated_sessions(seed: u64, bytes in 600_000_u64..2_500_000, compactions: bool) {
         let directory = tempfile::tempdir().unwrap();
         check_random(seed, bytes, compactions, &directory.path().join("s.jsonl"));
     }

@@ -476,7 +476,7 @@ fn sums(usage: &Usage) -> (u64, [u64; 4], u64, u64) {
 }
 
 proptest! {
-    #![proptest_config(cases(200))]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn sums_are_those_of_a_naive_count(all in prop::collection::vec(random(), 0..60), cut in any::<prop::sample::Index>()) {

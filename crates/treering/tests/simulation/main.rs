@@ -16,37 +16,32 @@ mod scenario;
 mod single;
 
 use scenario::Scenario;
-use treering_testkit::sim::seeds::{self, Scenario as _};
+use std::sync::LazyLock;
+use treering_testkit::sim::seeds::{self, Report};
 
-/// Enough for every verb to meet every misfortune, in a few seconds.
-const RUNS: u64 = 6000;
+/// Enough for every verb to meet every misfortune. The runs take a few seconds.
+const RUNS: u64 = 2000;
+
+/// The runs, which both tests below look at.
+static REPORT: LazyLock<Report> = LazyLock::new(|| seeds::run::<Scenario>(RUNS));
 
 #[test]
 fn nothing_is_lost_whatever_happens() {
-    let failures = seeds::failures::<Scenario>(RUNS);
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(REPORT.failures.is_empty(), "{}", REPORT.failures.join("\n"));
 }
 
 #[test]
 fn a_seed_gives_the_same_run_again() {
-    assert_eq!(seeds::unrepeatable::<Scenario>(200), Vec::<u64>::new());
+    assert_eq!(seeds::unrepeatable::<Scenario>(50), Vec::<u64>::new());
 }
 
 /// A simulation in which nothing happens proves nothing.
 #[test]
 fn every_verb_succeeds_and_meets_every_misfortune() {
-    let mut met = std::collections::BTreeMap::<String, usize>::new();
-    for seed in 0..2000 {
-        let scenario = Scenario::new(seed);
-        let verb = format!("{:?}", scenario.verb);
-        for what in scenario.run().met {
-            *met.entry(format!("{verb}: {what}")).or_default() += 1;
-        }
-    }
-    for verb in scenario::VERBS {
+    for verb in scenario::VERBS.map(|verb| format!("{verb:?}")) {
         for what in ["succeeded", "was killed", "lost power", "an agent wrote"] {
-            let key = format!("{verb:?}: {what}");
-            assert!(met.contains_key(&key), "{key} never happened: {met:#?}");
+            let happened = REPORT.met.contains(&(verb.clone(), what));
+            assert!(happened || seeds::are_chosen(), "{verb}: {what} never happened");
         }
     }
 }

@@ -153,6 +153,10 @@ impl seeds::Scenario for Scenario {
         &self.world
     }
 
+    fn verb(&self) -> String {
+        format!("{:?}", self.verb)
+    }
+
     fn title(&self) -> String {
         format!("{:?}, {:?}", self.verb, self.file)
     }

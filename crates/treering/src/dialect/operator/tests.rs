@@ -355,7 +355,7 @@ fn any_json() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
     #[test]
     fn no_entry_is_lost(
         type_name in prop::sample::select(vec![

@@ -195,7 +195,7 @@ fn a_log_cannot_claim_pages_that_are_not_there() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn random_damage_ends_in_errors(
