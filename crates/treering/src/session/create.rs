@@ -76,25 +76,9 @@ impl Session {
         cwd: &Path,
         options: CreateOptions,
     ) -> Result<Session> {
-        let read = || Loaded::read(&*journal).map_err(|error| error.at(Some(&name)));
-        let (new, mut loaded) = (&options.session, read()?);
-        let dialect = new.dialect.unwrap_or_default();
-        let backing = || Backing::Elsewhere { name: name.clone() };
-        if let Some(header) = &loaded.header {
-            new.check_same(&header.id, loaded.dialect)?;
-        } else if new.is_headerless {
-            new.start(cwd, 0)?;
-            let state = State::of(backing(), journal, loaded.of_dialect(dialect));
-            return Ok(Session::new(state, options.creation, options.durability));
-        } else if options.creation == Creation::AtOnce || dialect != Dialect::default() {
-            let start = new.start(cwd, crate::time::now())?;
-            journal.append(&loaded.end, &start).map_err(|error| storage(error, &name))?;
-            loaded = read()?.of_dialect(dialect);
-        }
-        let id = new.id.clone().unwrap_or_else(SessionId::generate).checked()?;
-        let parent = new.parent_session.as_deref().map(Path::to_string_lossy);
-        let header = Header::new(&id, cwd, parent.as_deref());
-        let state = State::with_header(backing(), journal, loaded, header)?;
+        let loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(&name)))?;
+        let backing = Backing::Elsewhere { name: name.clone() };
+        let state = continued(backing, journal, loaded, (&name, cwd), &options)?;
         Ok(Session::new(state, options.creation, options.durability))
     }
 
@@ -172,16 +156,26 @@ impl Session {
     /// session whose header is written with the first entry.
     pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Session> {
         let path = path.as_ref();
-        let opened = OpenedSession::at(path)?;
+        let OpenedSession { file, journal, joined, loaded } = OpenedSession::at(path)?;
         let cwd = path.parent().unwrap_or(Path::new(""));
         let header = Header::new(&SessionId::generate(), cwd, None);
-        let backing = Backing::File { path: path.to_owned(), file: opened.file };
-        let mut state = State::with_header(backing, opened.journal, opened.loaded, header)?;
-        state.joined = opened.joined;
+        let backing = Backing::File { path: path.to_owned(), file };
+        let mut state = State::with_header(backing, journal, loaded, header)?;
+        state.joined = joined;
         Ok(Session::new(state, options.creation, options.durability))
     }
 
-    /// Opens the session at `path`, or creates it if there is no file.
+    /// Opens a session file, or begins a session with the options in a file that is empty.
+    fn open_or_begin(path: &Path, cwd: &Path, options: &CreateOptions) -> Result<Session> {
+        let OpenedSession { file, journal, joined, loaded } = OpenedSession::at(path)?;
+        let backing = Backing::File { path: path.to_owned(), file };
+        let mut state = continued(backing, journal, loaded, (path, cwd), options)?;
+        state.joined = joined;
+        Ok(Session::new(state, options.creation, options.durability))
+    }
+
+    /// Opens the session at `path`, or creates it if there is no file. In an empty file, a session is
+    /// begun as [`in_journal`](Session::in_journal) begins one.
     ///
     /// The option [`durability`](CreateOptions::durability) applies in both cases. If the session
     /// exists, it must have the id and the dialect of the options, where they are set; the parent,
@@ -208,20 +202,18 @@ impl Session {
         cwd: impl AsRef<Path>,
         options: CreateOptions,
     ) -> Result<Session> {
-        let path = path.as_ref();
+        let (path, cwd) = (path.as_ref(), cwd.as_ref());
         let is_missing = |error: &Error| matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound);
-        let opened = match Session::open_with(path, options.to_open()) {
+        match Session::open_or_begin(path, cwd, &options) {
             Err(error) if is_missing(&error) => {
                 match Session::create_at(path, cwd, options.clone()) {
                     // Another process has created the file in the meantime.
-                    Err(Error::AlreadyExists(_)) => Session::open_with(path, options.to_open())?,
-                    created => return created,
+                    Err(Error::AlreadyExists(_)) => Session::open_or_begin(path, cwd, &options),
+                    created => created,
                 }
             }
-            opened => opened?,
-        };
-        options.session.check_same(&opened.id(), opened.dialect())?;
-        Ok(opened)
+            opened => opened,
+        }
     }
 
     /// Returns the options for creating another session like this one: its creation rule, its
@@ -247,4 +239,39 @@ impl Session {
     pub fn open_options(&self) -> OpenOptions {
         OpenOptions { durability: self.durability, creation: self.creation }
     }
+}
+
+/// Returns the state of the session in a journal, which must be the one that the options describe,
+/// or of a session that begins in an empty journal. `place` is the name of the journal and the
+/// directory of the project.
+fn continued(
+    backing: Backing,
+    journal: Arc<dyn Journal>,
+    mut loaded: Loaded,
+    (name, cwd): (&Path, &Path),
+    options: &CreateOptions,
+) -> Result<State> {
+    let (new, created) = (&options.session, crate::time::now());
+    let dialect = new.dialect.unwrap_or_default();
+    if let Some(header) = &loaded.header {
+        new.check_same(&header.id, loaded.dialect)?;
+        return State::with_header(backing, journal, loaded, Header::unknown());
+    }
+    let start = new.start(cwd, created)?;
+    if !new.is_headerless && (options.creation == Creation::AtOnce || dialect != Dialect::default())
+    {
+        journal.append(&loaded.end, &start).map_err(|error| storage(error, name))?;
+        loaded = Loaded::read(&*journal).map_err(|error| error.at(Some(name)))?;
+    }
+    loaded = loaded.of_dialect(dialect);
+    if let Backing::File { path, .. } = &backing {
+        loaded = loaded.at(path);
+    }
+    if new.is_headerless {
+        return Ok(State::of(backing, journal, loaded));
+    }
+    let id = new.id.clone().unwrap_or_else(SessionId::generate);
+    let parent = new.parent_session.as_deref().map(Path::to_string_lossy);
+    let header = Header::new(&id, cwd, parent.as_deref());
+    State::with_header(backing, journal, loaded, header)
 }

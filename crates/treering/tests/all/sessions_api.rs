@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, mpsc};
 use treering::session::{Change, Creation, NewSession, Writer};
+use treering::storage::MemoryJournal;
 use treering::{
     Catalog, CreateOptions, Dialect, EntryId, Error, ForkOptions, Message, NewEntry, OpenOptions,
     Session, SessionId,
@@ -73,6 +74,65 @@ fn opening_or_creating_fails_for_another_session() {
     let elsewhere = ForkOptions::new().cwd("/other");
     let error = catalog.fork_from(file(&directory), "/project", elsewhere).unwrap_err();
     assert!(matches!(error, Error::InvalidOption(_)), "{error}");
+}
+
+/// The places where a session begins in something that exists and is empty.
+fn begin_in_empty_places(
+    directory: &tempfile::TempDir,
+    new: &NewSession,
+    creation: Creation,
+) -> [Result<Session, Error>; 2] {
+    let empty = file(directory);
+    std::fs::write(&empty, "").unwrap();
+    let options = CreateOptions::new().session(new.clone()).creation(creation);
+    let journal = Arc::new(MemoryJournal::default());
+    [
+        Session::open_or_create(empty, "/project", options.clone()),
+        Session::in_journal(journal, "/project", options),
+    ]
+}
+
+#[test]
+fn every_option_is_applied_or_refused_in_an_empty_file_and_in_an_empty_journal() {
+    let directory = tempfile::tempdir().unwrap();
+    for creation in [Creation::FirstMessage, Creation::AtOnce] {
+        for dialect in [Dialect::Pi, Dialect::Omp, Dialect::Chimera] {
+            let new = NewSession::new().id(SessionId::new("own").unwrap()).dialect(dialect);
+            let new = new.parent_session("/parent.jsonl");
+            for session in begin_in_empty_places(&directory, &new, creation) {
+                let session = session.unwrap();
+                session.append(Message::user("hello")).unwrap();
+                assert_eq!((session.id().as_str(), session.dialect()), ("own", dialect));
+                assert_eq!(session.cwd(), "/project");
+                assert_eq!(session.header().parent_session.as_deref(), Some("/parent.jsonl"));
+                let Some(path) = session.path() else { continue };
+                let again = Session::open(path).unwrap();
+                assert_eq!((again.id().as_str(), again.dialect()), ("own", dialect));
+                assert_eq!(again.cwd(), "/project");
+                assert_eq!(again.context().unwrap(), session.context().unwrap());
+            }
+        }
+        let refused = [
+            NewSession::new().system_prompt("x"),
+            NewSession::new().without_header(),
+            NewSession::new().dialect(Dialect::ClaudeCode),
+        ];
+        let begun = refused.iter().flat_map(|new| begin_in_empty_places(&directory, new, creation));
+        for session in begun {
+            let error = session.unwrap_err();
+            assert!(
+                matches!(error, Error::InvalidOption(_) | Error::ReadOnlyDialect(_)),
+                "{error}"
+            );
+        }
+        let new = NewSession::new().dialect(Dialect::Chimera).without_header();
+        for session in begin_in_empty_places(&directory, &new, creation) {
+            let session = session.unwrap();
+            session.append(Message::user("hello")).unwrap();
+            assert_eq!(session.dialect(), Dialect::Chimera);
+            assert_eq!(session.context().unwrap().messages.len(), 1);
+        }
+    }
 }
 
 #[test]
