@@ -372,9 +372,9 @@ impl NewEntry {
         Kind::of(&self.type_name)
     }
 
-    /// Returns the entry that a label or leaf entry is about.
+    /// Returns the entry that a label, a leaf entry or a context edit is about.
     pub(crate) fn target(&self) -> Option<EntryId> {
-        if !matches!(self.kind(), Kind::Label | Kind::Leaf) {
+        if !matches!(self.kind(), Kind::Label | Kind::Leaf | Kind::ContextEdit) {
             return None;
         }
         let target = self.fields_object();

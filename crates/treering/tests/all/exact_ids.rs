@@ -1,7 +1,7 @@
 //! An id names exactly one entry: the beginning of an id is no id.
 
 use treering::session::Resolved;
-use treering::{EntryId, Error, ForkOptions, Message, Position, Session};
+use treering::{EntryId, Error, ForkOptions, Message, NewEntry, Position, Session};
 
 /// A session with one entry, and the beginning of that entry's id.
 fn session_and_prefix() -> (Session, String) {
@@ -26,6 +26,12 @@ fn writes_refuse_the_beginning_of_an_id() {
     assert_unknown(session.label(&prefix, Some("start")), &prefix);
     assert_unknown(session.branch(prefix.as_str()), &prefix);
     assert_unknown(session.fork(prefix.as_str(), ForkOptions::default()), &prefix);
+    let target = EntryId::from(&prefix);
+    assert_unknown(session.append(NewEntry::label(&target, None)), &prefix);
+    assert_unknown(session.append(NewEntry::leaf(Some(&target))), &prefix);
+    assert_unknown(session.append(NewEntry::context_edit(&target, None).unwrap()), &prefix);
+    let below = Message::user("hi").into_entry().with_parent(Some(target));
+    assert_unknown(session.append(below), &prefix);
     assert_eq!(session.tree().len(), before);
 }
 
