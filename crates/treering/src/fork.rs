@@ -144,9 +144,11 @@ impl Session {
         let (tree, is_left) =
             (view.tree(), self.dialect().facts().leaf_parent == LeafParent::PreviousLeaf);
         // A fork at a `leaf` entry is a fork at its target: in some dialects the parent of a `leaf`
-        // entry is the previous leaf.
-        let row = match row.map(|row| (row, tree.node(row).kind())) {
-            Some((row, Kind::Leaf)) if is_left => tree.leaf_target(row),
+        // entry is the previous leaf. In the others it is the target, except in files that no agent
+        // writes.
+        let row = match row.map(|row| (row, tree.leaf_move(row))) {
+            Some((row, Some(target))) if is_left || tree.ancestors(row).nth(1) != target => target,
+            Some((row, None)) if is_left && tree.node(row).kind() == Kind::Leaf => None,
             _ => row,
         };
         Ok(row.map(|row| tree.id(row)))

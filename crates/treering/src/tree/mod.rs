@@ -418,6 +418,15 @@ impl Tree {
         self.leaf_targets.get(&row)?.as_deref().and_then(|target| self.row(target))
     }
 
+    /// Returns where a `leaf` entry moves the leaf, `Some(None)` if before the first entry; `None` if
+    /// its target does not exist, and for other entries.
+    pub(crate) fn leaf_move(&self, row: Row) -> Option<Option<Row>> {
+        match self.leaf_targets.get(&row)? {
+            Some(target) => self.row(target).map(Some),
+            None => Some(None),
+        }
+    }
+
     /// Returns whether the targets of the `leaf` entries at the end of the file do not exist, or
     /// there are only such entries.
     pub(crate) fn points_nowhere(&self) -> bool {

@@ -1,10 +1,12 @@
 //! Forks: a path as a session of its own, and a copy of everything.
 
 use crate::support::{
-    HEADER, Leaf, assert_agrees, assistant, compaction, file, join, label, leaf, path, user,
+    HEADER, Leaf, assert_agrees, assistant, compaction, entry, file, join, label, leaf, path, user,
 };
 use std::path::{Path, PathBuf};
-use treering::{Catalog, CreateOptions, Error, ForkOptions, Message, NewEntry, Session, SessionId};
+use treering::{
+    Catalog, CreateOptions, Error, ForkOptions, Message, NewEntry, Position, Session, SessionId,
+};
 
 fn put(directory: &Path, lines: &[String]) -> (PathBuf, Session) {
     let source = directory.join("s.jsonl");
@@ -136,6 +138,26 @@ fn a_fork_at_a_leaf_entry_is_a_fork_at_its_target() {
     let fork = session.fork("back", ForkOptions::default()).unwrap();
     assert_eq!(fork.leaf().unwrap(), "a");
     assert_eq!(fork.context().unwrap(), session.context().unwrap());
+}
+
+#[test]
+fn a_fork_at_a_leaf_entry_with_another_parent_is_a_fork_at_its_target_too() {
+    for (target, expected) in [(r#""a""#, Some("a")), (r#""b""#, Some("b")), ("null", None)] {
+        let directory = tempfile::tempdir().unwrap();
+        let odd = entry("leaf", "odd", Some("c"), &format!(r#","targetId":{target}"#));
+        let lines = [user("a", None), user("b", Some("a")), user("c", Some("a")), odd];
+        let (_, session) = put(directory.path(), &lines);
+        let fork = session.fork("odd", ForkOptions::default()).unwrap();
+        assert_eq!(fork.leaf().as_ref().map(|leaf| leaf.as_str()), expected);
+        let messages = session.context_at(Position::from(expected)).unwrap().messages;
+        assert_eq!(fork.context().unwrap().messages, messages);
+    }
+    // A target that does not exist moves no leaf.
+    let directory = tempfile::tempdir().unwrap();
+    let odd = entry("leaf", "odd", Some("a"), r#","targetId":"gone""#);
+    let (_, session) = put(directory.path(), &[user("a", None), odd]);
+    let fork = session.fork("odd", ForkOptions::default()).unwrap();
+    assert_eq!(fork.context().unwrap().messages.len(), 1);
 }
 
 #[test]
