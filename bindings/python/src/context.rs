@@ -1,6 +1,7 @@
 //! The class `Context`: what a model sees.
 
 use crate::data;
+use crate::error::OrRaise;
 use crate::json;
 use crate::remembered::{Remembered, dicts};
 use crate::run;
@@ -103,7 +104,8 @@ impl Request<'_> {
         }
         for (name, description, parameters) in self.tools {
             let schema = String::from_utf8(json::to_json(&parameters)?)?;
-            options = options.with_tool(Tool::new(name, description, schema));
+            let tool = Tool::new(name, description, schema).or_raise(parameters.py())?;
+            options = options.with_tool(tool);
         }
         if self.cache {
             options = options.with_cache(CacheControl::Ephemeral);

@@ -108,7 +108,8 @@ pub trait AgentTool: Send + Sync {
     /// Returns the description for the model.
     fn description(&self) -> &str;
 
-    /// Returns a JSON Schema of the arguments.
+    /// Returns a JSON Schema of the arguments, as an object. A turn with a tool whose parameters are
+    /// not a JSON object fails before anything is written.
     fn parameters(&self) -> &str;
 
     /// Returns whether calls of this tool may run concurrently with other such calls of the same
@@ -151,7 +152,7 @@ impl fmt::Debug for FnTool {
 }
 
 impl FnTool {
-    /// Creates a tool. `parameters` is a JSON Schema of the arguments.
+    /// Creates a tool. `parameters` is a JSON Schema of the arguments, as an object.
     pub fn new<F>(
         name: impl Into<String>,
         description: impl Into<String>,

@@ -253,7 +253,7 @@ fn provider_request(session: &Session, args: &Args) -> Answer {
         let text =
             |name: &str| tool.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let schema = tool.get("inputSchema").map_or("{}".to_owned(), Value::to_string);
-        options = options.with_tool(Tool::new(text("name"), text("description"), schema));
+        options = options.with_tool(Tool::new(text("name"), text("description"), schema)?);
     }
     match args.text("cache")? {
         None | Some("none") => {}

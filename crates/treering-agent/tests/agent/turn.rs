@@ -13,7 +13,8 @@ use tokio::sync::Barrier;
 use treering::Session;
 use treering::provider::Pairing;
 use treering_agent::{
-    AgentSession, CancellationToken, FnTool, StreamDelta, ToolOutput, TurnEnd, TurnReport,
+    AgentError, AgentSession, CancellationToken, FnTool, StreamDelta, ToolOutput, TurnEnd,
+    TurnReport,
 };
 
 pub(crate) const SCHEMA: &str = r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#;
@@ -205,6 +206,23 @@ async fn every_call_gets_a_result_whatever_the_tool_does() {
     assert_eq!(ids.len(), 6);
     assert!(!ids.contains(""));
     assert_paired(&agent);
+}
+
+#[tokio::test]
+async fn a_tool_that_no_provider_accepts_fails_the_turn_before_anything_is_written() {
+    for (name, parameters) in [("odd", "an object"), ("odd", ""), ("odd", "[]"), ("", "{}")] {
+        let odd = FnTool::new(name, "", parameters, |_, _| async { Ok(ToolOutput::text("")) });
+        let agent = AgentSession::new(Session::in_memory("/project")).with_tool(odd);
+        let model = ScriptedModel::plays([Reply::Text("Never."), Reply::Text("Now.")]);
+        let refused = agent.prompt(&model, "Begin.", None, &CancellationToken::new()).await;
+        let error = refused.unwrap_err();
+        assert!(matches!(error, AgentError::Session(treering::Error::InvalidOption(_))), "{error}");
+        assert!(agent.session().tree().is_empty());
+        assert_eq!(agent.running(), None);
+        // Without the tool, the turn runs.
+        assert!(agent.remove_tool(name));
+        assert_eq!(prompt(&agent, &model).await.end, TurnEnd::Complete);
+    }
 }
 
 #[tokio::test]

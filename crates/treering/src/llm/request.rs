@@ -4,6 +4,7 @@ use super::clean::is_blank;
 use super::{ContextRepair, LlmContext, Pairing};
 use crate::context::{Context, Model};
 use crate::entry::{MessageView, Role};
+use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::json;
 use std::borrow::Cow;
@@ -26,9 +27,10 @@ pub struct ProviderRequest {
 /// use treering::provider::{CacheControl, RequestOptions, Tool};
 /// let options = RequestOptions::new()
 ///     .with_system("You are terse.")
-///     .with_tool(Tool::new("now", "Returns the time.", r#"{"type":"object","properties":{}}"#))
+///     .with_tool(Tool::new("now", "Returns the time.", r#"{"type":"object","properties":{}}"#)?)
 ///     .with_cache(CacheControl::Ephemeral);
 /// # let _ = options;
+/// # Ok::<(), treering::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct RequestOptions {
@@ -51,10 +53,14 @@ impl RequestOptions {
         self
     }
 
-    /// Adds a tool that the model may call.
+    /// Adds a tool that the model may call. A tool of the same name is replaced: providers refuse
+    /// two.
     #[must_use]
     pub fn with_tool(mut self, tool: Tool) -> Self {
-        self.tools.push(tool);
+        match self.tools.iter_mut().find(|other| other.name == tool.name) {
+            Some(other) => *other = tool,
+            None => self.tools.push(tool),
+        }
         self
     }
 
@@ -102,7 +108,7 @@ pub enum CacheControl {
 /// use treering::{Message, Session};
 /// let session = Session::in_memory("/project");
 /// session.append(Message::user("What time is it?"))?;
-/// let now = Tool::new("now", "Returns the time.", r#"{"type":"object","properties":{}}"#);
+/// let now = Tool::new("now", "Returns the time.", r#"{"type":"object","properties":{}}"#)?;
 /// let request = session.context()?.to_anthropic(&RequestOptions::new().with_tool(now));
 /// assert!(request.json.contains("Returns the time."));
 /// # Ok::<(), treering::Error>(())
@@ -115,13 +121,29 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// Creates a definition. `parameters` is a JSON Schema of the arguments.
+    /// Creates a definition. `parameters` is a JSON Schema of the arguments, as an object.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::InvalidOption`] if the name is empty or `parameters` is not a JSON
+    /// object: a request with such a tool would be refused, or would not be JSON.
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
-        parameters: impl Into<String>,
-    ) -> Self {
-        Tool { name: name.into(), description: description.into(), parameters: parameters.into() }
+        parameters: impl AsRef<[u8]>,
+    ) -> Result<Self> {
+        let (name, parameters) = (name.into(), parameters.as_ref().trim_ascii());
+        if name.is_empty() {
+            return Err(Error::InvalidOption("a tool needs a name".to_owned()));
+        }
+        let is_object = parameters.starts_with(b"{")
+            && json::skip_value(parameters, 0) == Some(parameters.len());
+        if !is_object {
+            let why = format!("the parameters of the tool {name:?} are not a JSON object");
+            return Err(Error::InvalidOption(why));
+        }
+        let parameters = json::to_unicode(parameters).into_owned();
+        Ok(Tool { name, description: description.into(), parameters })
     }
 }
 

@@ -4,11 +4,11 @@ use crate::support::{cases, entry, file, open};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use treering::Context;
 use treering::context::Model;
 use treering::provider::{
     CacheControl, ContextRepair, Pairing, ProviderRequest, RequestOptions, Tool,
 };
+use treering::{Context, Error};
 
 /// Returns a context of these messages, each an entry `e0`, `e1` … below the one before it.
 fn context(messages: &[Value]) -> Context {
@@ -47,7 +47,7 @@ fn turn() -> Vec<Value> {
 
 #[test]
 fn anthropic_gets_results_in_one_message_and_signed_thinking() {
-    let tool = Tool::new("read", "Reads a file.", r#"{"type":"object"}"#);
+    let tool = Tool::new("read", "Reads a file.", r#"{"type":"object"}"#).unwrap();
     let options = RequestOptions::new()
         .with_system("You help.")
         .with_tool(tool)
@@ -86,7 +86,7 @@ fn anthropic_gets_results_in_one_message_and_signed_thinking() {
 
 #[test]
 fn chat_completions_get_calls_as_functions_and_images_after_results() {
-    let tool = Tool::new("read", "Reads a file.", r#"{"type":"object"}"#);
+    let tool = Tool::new("read", "Reads a file.", r#"{"type":"object"}"#).unwrap();
     let request = context(&turn()).to_openai_chat(&RequestOptions::new().with_tool(tool));
     let function = |id: &str, arguments: &str| json!({"id":id,"type":"function","function":{"name":"read","arguments":arguments}});
     assert_eq!(
@@ -339,8 +339,35 @@ fn names_that_no_provider_accepts_are_replaced_unless_the_request_has_the_tool()
         assert!(request.json.contains(r#""name":"mcp_read_it""#), "{}", request.json);
         assert!(request.json.contains(r#""name":"unnamed""#), "{}", request.json);
     }
-    let options = options.with_tool(Tool::new("mcp.read it", "Reads.", "{}"));
+    let options = options.with_tool(Tool::new("mcp.read it", "Reads.", "{}").unwrap());
     assert!(context.to_openai_chat(&options).repairs.ends_with(&both[1..]));
+}
+
+#[test]
+fn a_request_has_each_tool_once_and_only_tools_that_providers_accept() {
+    let wrong = ["", "object", "[]", "null", r#""{}""#, r#"{"type":"object""#, "{}]", "{} {}"];
+    for parameters in wrong {
+        let error = Tool::new("read", "Reads.", parameters).unwrap_err();
+        assert!(matches!(&error, Error::InvalidOption(why) if why.contains("\"read\"")), "{error}");
+    }
+    assert!(matches!(Tool::new("", "Reads.", "{}"), Err(Error::InvalidOption(_))));
+
+    let half = r#" {"description":"half a pair: \ud83d"} "#;
+    let options = RequestOptions::new()
+        .with_tool(Tool::new("read", "Reads a file.", "{}").unwrap())
+        .with_tool(Tool::new("now", "Returns the time.", "{}").unwrap())
+        .with_tool(Tool::new("read", "Reads a page.", half).unwrap());
+    let context = context(&[user()]);
+    for request in [
+        context.to_anthropic(&options),
+        context.to_openai_chat(&options),
+        context.to_openai_responses(&options),
+    ] {
+        let tools = parsed(&request)["tools"].clone();
+        assert_eq!(tools.as_array().unwrap().len(), 2, "{tools}");
+        let read = tools[0].to_string();
+        assert!(read.contains("Reads a page.") && read.contains("half a pair"), "{read}");
+    }
 }
 
 #[test]

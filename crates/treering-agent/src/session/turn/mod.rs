@@ -165,6 +165,8 @@ struct Round<'a> {
     guard: &'a Guard<'a>,
     cancel: &'a CancellationToken,
     tools: Vec<Arc<dyn AgentTool>>,
+    /// The definitions of the tools, as requests contain them.
+    definitions: Vec<provider::Tool>,
     settings: TurnSettings,
     on_delta: Arc<Mutex<Option<OnDelta>>>,
 }
@@ -186,8 +188,9 @@ impl AgentSession {
     ///
     /// # Errors
     ///
-    /// Fails if there is nothing to send, another operation is running, or the session cannot be
-    /// written.
+    /// Fails if there is nothing to send, another operation is running, the session cannot be
+    /// written, or a tool has no name or parameters that are not a JSON object. Nothing is written
+    /// then.
     ///
     /// ```
     /// # use treering_agent::*;
@@ -219,22 +222,25 @@ impl AgentSession {
         if text.trim().is_empty() {
             return Err(AgentError::NothingSaid);
         }
+        let tools = self.tools();
+        let definitions = tools.iter().map(define).collect::<Result<_, _>>()?;
         if let Ok(Some(Compaction::Aborted)) = self.make_room(model, cancel).await {
             return Err(SummaryError::Canceled.into());
         }
-        let report = self.run_turn(model, text, on_delta, cancel).await?;
-        if report.end == TurnEnd::Complete {
+        let report = self.run_turn(model, text, (tools, definitions), on_delta, cancel).await;
+        if report.as_ref().is_ok_and(|report| report.end == TurnEnd::Complete) {
             // The turn has succeeded even if the compaction fails.
             let _ = self.make_room(model, cancel).await;
         }
         self.act().await;
-        Ok(report)
+        report
     }
 
     fn run_turn<'a>(
         &'a self,
         model: &'a dyn ChatModel,
         text: &'a str,
+        (tools, definitions): (Vec<Arc<dyn AgentTool>>, Vec<provider::Tool>),
         on_delta: Option<OnDelta>,
         cancel: &'a CancellationToken,
     ) -> OwnFuture<'a, Result<TurnReport, AgentError>> {
@@ -249,7 +255,8 @@ impl AgentSession {
                 model,
                 guard: &guard,
                 cancel: &guard.cancel,
-                tools: self.tools(),
+                tools,
+                definitions,
                 settings: self.settings().turn.clone(),
                 on_delta: Arc::new(Mutex::new(on_delta)),
             };
@@ -400,13 +407,9 @@ impl Round<'_> {
     async fn ask(&self, at: &EntryId) -> Result<(Partial, Option<Usage>, TurnEnd), AgentError> {
         let leaf = at.clone();
         let context = look(&self.session, move |session| session.context_at(&leaf)).await?;
-        let definition = |tool: &Arc<dyn AgentTool>| {
-            provider::Tool::new(tool.name(), tool.description(), tool.parameters())
-        };
-        let tools: Vec<provider::Tool> = self.tools.iter().map(definition).collect();
-        let mut request = match tools.is_empty() {
+        let mut request = match self.definitions.is_empty() {
             true => ChatRequest::of(&context),
-            false => ChatRequest::with_tools(context, tools),
+            false => ChatRequest::with_tools(context, self.definitions.clone()),
         };
         if let Some(prompt) = &self.settings.system_prompt {
             let space = if request.system.is_empty() { "" } else { "\n\n" };
@@ -491,6 +494,11 @@ fn may_pass(error: &SummaryError) -> bool {
         SummaryError::Http { status, .. } => is_transient(*status),
         _ => false,
     }
+}
+
+/// Returns the definition of a tool for requests.
+fn define(tool: &Arc<dyn AgentTool>) -> Result<provider::Tool, Error> {
+    provider::Tool::new(tool.name(), tool.description(), tool.parameters())
 }
 
 fn name_of(model: &dyn ChatModel) -> Model {
