@@ -21,12 +21,12 @@ const AT_ONCE: usize = 16;
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 /// use std::sync::Arc;
-/// use treering::{Message, Session};
+/// use treering::{EntryId, Message, Session};
 /// use treering_agent::{
 ///     AgentSession, HookFuture, Hooks, InfoChanged, NavigateOptions, SessionActions,
 /// };
 /// /// Goes back to an entry as soon as the session gets a name.
-/// struct Back(SessionActions, String);
+/// struct Back(SessionActions, EntryId);
 /// impl Hooks for Back {
 ///     fn session_info_changed<'a>(&'a self, _event: &'a InfoChanged) -> HookFuture<'a, ()> {
 ///         let mut options = NavigateOptions::exact();
@@ -38,7 +38,7 @@ const AT_ONCE: usize = 16;
 /// let agent = AgentSession::new(Session::in_memory("/project"));
 /// let first = agent.session().append(Message::user("Name a color."))?;
 /// agent.session().append(Message::assistant("acme", "m", "Red."))?;
-/// let back = Back(agent.actions(), first.to_string());
+/// let back = Back(agent.actions(), first.clone());
 /// let agent = agent.with_hooks("back", Arc::new(back));
 /// agent.set_name("Colors").await?;
 /// let leaf = agent.session().path_to(treering::Position::Leaf)?.last().transpose()?;
@@ -62,8 +62,8 @@ impl SessionActions {
     /// Returns at once. The leaf moves when the operation that called the handler has ended, and
     /// handlers are called as for every navigation. A navigation that fails is reported as
     /// [`Event::HookFailed`](crate::Event::HookFailed) of the handler `actions`.
-    pub fn navigate(&self, entry: impl Into<String>, options: NavigateOptions) {
-        self.queue().push_back(Action { entry: entry.into(), options });
+    pub fn navigate(&self, entry: impl AsRef<str>, options: NavigateOptions) {
+        self.queue().push_back(Action { entry: entry.as_ref().to_owned(), options });
     }
 
     fn queue(&self) -> MutexGuard<'_, VecDeque<Action>> {

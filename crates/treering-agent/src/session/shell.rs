@@ -79,7 +79,9 @@ impl AgentSession {
         on_output: Option<OnOutput>,
         cancel: &CancellationToken,
     ) -> Result<ShellRun, AgentError> {
-        self.run_shell_now(command, context, on_output, cancel).await
+        let done = self.run_shell_now(command, context, on_output, cancel).await;
+        self.act().await;
+        done
     }
 
     fn run_shell_now<'a>(

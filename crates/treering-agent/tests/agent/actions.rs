@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use treering::Session;
 use treering_agent::{
     AgentSession, CancellationToken, Compact, Event, ForkPosition, HookFuture, Hooks,
-    NavigateOptions, SessionActions, Start, TreeMove,
+    NavigateOptions, SessionActions, ShellContext, Start, TreeMove,
 };
 
 /// Asks to go to an entry whenever one of these things happens.
@@ -88,6 +88,18 @@ async fn an_action_follows_every_kind_of_operation() {
     agent.fork(third.as_str(), ForkPosition::At, &CancellationToken::new()).await.unwrap();
     assert_eq!(agent.session().leaf(), Some(first));
     assert_eq!(lines(&agent.context().unwrap()), ["user: first"]);
+}
+
+#[tokio::test]
+async fn an_action_that_had_to_wait_for_a_command_follows_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let agent = AgentSession::new(Session::in_memory(directory.path()));
+    let first = append(&agent, user("first"));
+    append(&agent, user("second"));
+    agent.actions().navigate(&first, NavigateOptions::exact());
+    let cancel = CancellationToken::new();
+    agent.run_shell("echo done", ShellContext::Included, None, &cancel).await.unwrap();
+    assert_eq!(agent.session().leaf(), Some(first));
 }
 
 #[tokio::test]
