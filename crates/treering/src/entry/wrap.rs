@@ -108,7 +108,11 @@ fn outcome(text: WrappedText, view: MessageView<'_>, cancelled: &str, failed: &s
         return text.text(cancelled);
     }
     match exit_code.filter(|code| number(code) != Some(0.0)) {
-        Some(code) => text.text(failed).raw(json::inside(code).unwrap_or(code)),
+        Some(code) => match json::inside(code) {
+            Some(code) => text.text(failed).raw(code),
+            // Usually a number. The quotes of any other value must not end the text.
+            None => text.text(failed).text(&String::from_utf8_lossy(code)),
+        },
         None => text,
     }
 }

@@ -400,6 +400,19 @@ fn signatures_of_other_apis_are_not_sent_to_anthropic() {
     }
 }
 
+#[test]
+fn an_exit_code_that_is_no_number_leaves_a_message_valid() {
+    let run = json!({"role":"bashExecution","command":"ls","output":"","exitCode":{"a":"b"}});
+    let text = "Ran `ls`\n(no output)\n\nCommand exited with code {\"a\":\"b\"}";
+    let context = context(&[run]);
+    assert_eq!(
+        parsed(&context.to_openai_chat(&RequestOptions::new()))["messages"][0]["content"],
+        text
+    );
+    let llm = context.to_llm(Pairing::Raw);
+    assert!(serde_json::from_slice::<Value>(&llm.messages[0].json).is_ok());
+}
+
 fn block() -> impl Strategy<Value = Value> {
     let id = prop_oneof![Just("1"), Just("2"), Just("call|x"), Just(""), Just("é")];
     prop_oneof![
