@@ -9,7 +9,6 @@ use crate::context::Context;
 /// The longest id of a tool call that the API accepts.
 const LONGEST_CALL_ID: usize = 64;
 const LONGEST_TOOL_NAME: usize = 128;
-const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 const BREAKPOINT: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 const OPENING: &str = "(The conversation begins with an answer.)";
 const CUT_OFF: &str = "(The answer was cut off here.)";
@@ -33,16 +32,13 @@ impl Context {
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn to_anthropic(&self, options: &RequestOptions) -> ProviderRequest {
-        let llm = self.strict();
+        let llm = self.strict(options);
         let mut turns = Turns::read(&llm, options);
         turns.retain(|speaker, part| match (speaker, part) {
             (_, ContentPart::Thinking { signature, .. })
                 if !signature.as_deref().is_some_and(is_signature) =>
             {
                 Err(Refused::Thinking)
-            }
-            (_, ContentPart::Image { mime_type, .. }) if !IMAGE_TYPES.contains(&&**mime_type) => {
-                Err(Refused::Block("image"))
             }
             (speaker, part) => refuse_misplaced(speaker, part),
         });

@@ -1,6 +1,7 @@
 //! Removes what providers refuse: empty messages, empty text blocks, images without data, texts that
 //! are not Unicode.
 
+use super::system::join_sections;
 use super::{ContextRepair, LlmContext};
 use crate::context::ContextMessage;
 use crate::entry::{MessageView, Role};
@@ -12,11 +13,12 @@ use std::iter;
 pub(super) fn clean(llm: LlmContext) -> LlmContext {
     let mut out =
         LlmContext { repairs: llm.repairs, messages: Vec::with_capacity(llm.messages.len()) };
-    for mut message in llm.messages {
+    for (at, mut message) in llm.messages.into_iter().enumerate() {
         if let Cow::Owned(valid) = json::to_unicode(&message.json) {
             message.json = valid.into_bytes();
             out.repairs.push(ContextRepair::TextReplaced { entry: message.entry.clone() });
         }
+        join_sections(&mut message, at == 0, &mut out.repairs);
         drop_broken_images(&mut message, &mut out.repairs);
         if let Some(message) = without_empty(message, &mut out.repairs) {
             out.messages.push(message);
@@ -43,12 +45,38 @@ fn drop_broken_images(message: &mut ContextMessage, repairs: &mut Vec<ContextRep
 
 fn is_broken_image(block: &[u8]) -> bool {
     let [kind, data, mime_type] = json::get_all(block, ["type", "data", "mimeType"]);
-    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_= \r\n".contains(&byte);
-    let is_base64 = |data: &str| !data.is_empty() && data.bytes().all(is_digit);
+    let is_base64 = |data: &str| standard_base64(data).is_some();
     let is_image = |mime_type: &str| mime_type.starts_with("image/");
     kind.and_then(json::string).as_deref() == Some("image")
         && !(data.and_then(json::string).as_deref().is_some_and(is_base64)
             && mime_type.and_then(json::string).as_deref().is_some_and(is_image))
+}
+
+/// Returns the data in the form of Base64 that all providers decode: the standard alphabet, with its
+/// padding and without white space. `None` if it cannot be decoded.
+pub(super) fn standard_base64(data: &str) -> Option<Cow<'_, str>> {
+    let digits = data.trim_end_matches(['=', ' ', '\r', '\n']);
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
+    if digits.len() % 4 == 0 && digits.len() == data.len() && data.bytes().all(is_digit) {
+        return (!data.is_empty()).then_some(Cow::Borrowed(data));
+    }
+    let mut out = String::with_capacity(digits.len() + 2);
+    for character in digits.chars() {
+        match character {
+            '-' => out.push('+'),
+            '_' => out.push('/'),
+            ' ' | '\r' | '\n' => {}
+            digit if digit.is_ascii() && is_digit(digit as u8) => out.push(digit),
+            _ => return None,
+        }
+    }
+    let padding = match out.len() % 4 {
+        0 => "",
+        2 => "==",
+        3 => "=",
+        _ => return None,
+    };
+    (!out.is_empty()).then(|| Cow::Owned(out + padding))
 }
 
 /// Returns the message without empty text blocks, or `None` if it has no other content. A tool

@@ -1,16 +1,18 @@
 //! Turns a context into the messages that a provider accepts.
 //!
 //! [`Context::to_llm`] leaves user, assistant, tool result, system and developer messages; `pair`
-//! and `clean` make them acceptable to providers; `anthropic`, `openai_chat` and `openai_responses`
-//! build the requests of those APIs. Every message that is changed or left out is reported as a
-//! [`ContextRepair`].
+//! and `clean` make them acceptable to providers; `request`, `system` and `names` read them as typed
+//! values; `anthropic`, `openai_chat` and `openai_responses` build the requests of those APIs. Every
+//! message that is changed or left out is reported as a [`ContextRepair`].
 
 mod anthropic;
 mod clean;
+mod names;
 mod openai_chat;
 mod openai_responses;
 mod pair;
 mod request;
+mod system;
 
 pub use request::{CacheControl, ProviderRequest, RequestOptions, Tool};
 
@@ -52,7 +54,8 @@ pub enum ContextRepair {
     TextReplaced { entry: EntryId },
     /// Providers do not know the message's role; it was dropped.
     RoleDropped { entry: EntryId, role: String },
-    /// The provider does not accept a block of this type in such a message; it was dropped.
+    /// The provider does not accept a block of this type in such a message; it was dropped. The type
+    /// is empty if the content is no block at all.
     BlockDropped { entry: EntryId, block: String },
     /// Thinking cannot be sent back without a signature of the requested model, or if the answer
     /// ended with it; it was dropped.
@@ -61,6 +64,9 @@ pub enum ContextRepair {
     CallRenamed { entry: EntryId, from: String, to: String },
     /// The provider does not accept the name of a called tool; the call got another one.
     ToolRenamed { entry: EntryId, from: String, to: String },
+    /// A system message of the context makes a tool available that the request does not define; the
+    /// request does not have it.
+    ToolDropped { entry: EntryId, tool: String },
     /// The arguments of a tool call are not a JSON object; they were put into one, as `value`.
     ArgumentsWrapped { entry: EntryId, call: String },
     /// The provider requires a user message first, and between an answer that was cut off and one
@@ -86,6 +92,7 @@ impl ContextRepair {
             | ContextRepair::ThinkingDropped { entry }
             | ContextRepair::CallRenamed { entry, .. }
             | ContextRepair::ToolRenamed { entry, .. }
+            | ContextRepair::ToolDropped { entry, .. }
             | ContextRepair::ArgumentsWrapped { entry, .. }
             | ContextRepair::UserMessageAdded { entry }
             | ContextRepair::TrailingSpaceDropped { entry } => entry,
@@ -118,6 +125,9 @@ impl std::fmt::Display for ContextRepair {
             ContextRepair::RoleDropped { role, .. } => {
                 write!(f, "providers do not know the role {role}: the message was left out")
             }
+            ContextRepair::BlockDropped { block, .. } if block.is_empty() => {
+                write!(f, "content that is no block of a known type was left out")
+            }
             ContextRepair::BlockDropped { block, .. } => {
                 write!(
                     f,
@@ -132,6 +142,9 @@ impl std::fmt::Display for ContextRepair {
             }
             ContextRepair::ToolRenamed { from, to, .. } => {
                 write!(f, "the tool {from:?} is called {to} in the request")
+            }
+            ContextRepair::ToolDropped { tool, .. } => {
+                write!(f, "the context has the tool {tool:?}, the request does not define it")
             }
             ContextRepair::ArgumentsWrapped { call, .. } => {
                 write!(

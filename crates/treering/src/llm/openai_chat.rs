@@ -28,7 +28,7 @@ impl Context {
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn to_openai_chat(&self, options: &RequestOptions) -> ProviderRequest {
-        let llm = self.strict();
+        let llm = self.strict(options);
         let mut turns = Turns::read(&llm, options);
         turns.retain(|speaker, part| match (speaker, part) {
             (_, ContentPart::Thinking { .. }) => Err(Refused::Thinking),

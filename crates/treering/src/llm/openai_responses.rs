@@ -30,7 +30,7 @@ impl Context {
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn to_openai_responses(&self, options: &RequestOptions) -> ProviderRequest {
-        let llm = self.strict();
+        let llm = self.strict(options);
         let mut turns = Turns::read(&llm, options);
         keep_call_ids(&mut turns);
         let mut seen = HashSet::new();
@@ -112,8 +112,11 @@ fn is_first(item: &str, seen: &mut HashSet<String>) -> bool {
 
 fn is_reasoning_item(signature: &str) -> bool {
     let bytes = signature.as_bytes();
+    let [kind, id, summary] = json::get_all(bytes, ["type", "id", "summary"]);
     json::skip_value(bytes, 0) == Some(bytes.len())
-        && json::get(bytes, "type") == Some(b"\"reasoning\"")
+        && kind == Some(b"\"reasoning\"")
+        && id.is_none_or(|id| id.starts_with(b"\"") && id.len() > 2)
+        && summary.is_some_and(|summary| summary.starts_with(b"["))
 }
 
 /// Returns the items of one message.

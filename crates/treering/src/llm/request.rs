@@ -1,6 +1,7 @@
 //! The parts of a request that all providers share: options, messages as typed values, tool definitions.
 
-use super::clean::is_blank;
+use super::clean::{is_blank, standard_base64};
+use super::system::DeclaredTools;
 use super::{ContextRepair, LlmContext, Pairing};
 use crate::context::{Context, Model};
 use crate::entry::{MessageView, Role};
@@ -8,7 +9,6 @@ use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::json;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet, VecDeque};
 
 /// The part of a request to a provider that comes from a context.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,6 +171,15 @@ pub(super) enum ContentPart<'a> {
     Call { id: Cow<'a, str>, name: Cow<'a, str>, arguments: String },
 }
 
+impl ContentPart<'_> {
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            ContentPart::Text { text, .. } => Some(text),
+            _ => None,
+        }
+    }
+}
+
 /// The messages of a context as typed values, and the changes made so far.
 pub(super) struct Turns<'a> {
     pub(super) turns: Vec<Turn<'a>>,
@@ -215,23 +224,34 @@ impl<'a> Turns<'a> {
         replays: bool,
     ) -> Vec<ContentPart<'a>> {
         let content = view.get("content").unwrap_or_default();
-        if let Some(text) = json::string(content) {
-            let part = (!is_blank(&text)).then_some(ContentPart::Text { text, signature: None });
-            return part.into_iter().collect();
-        }
         let mut parts = Vec::new();
+        let mut blank = 0;
+        if let Some(text) = json::string(content) {
+            match is_blank(&text) {
+                true => blank += usize::from(!text.is_empty()),
+                false => parts.push(ContentPart::Text { text, signature: None }),
+            }
+        }
         for block in json::elements(content) {
             match self.part(block, entry) {
                 Some(ContentPart::Thinking { .. }) if !replays => {
                     self.repairs.push(ContextRepair::ThinkingDropped { entry: entry.clone() });
                 }
-                Some(ContentPart::Text { text, .. }) if is_blank(&text) => {}
+                Some(ContentPart::Text { text, .. }) if is_blank(&text) => blank += 1,
                 // Only the model that wrote a text knows the id in its signature.
                 Some(ContentPart::Text { text, .. }) if !replays => {
                     parts.push(ContentPart::Text { text, signature: None });
                 }
                 part => parts.extend(part),
             }
+        }
+        if blank > 0 {
+            let entry = entry.clone();
+            self.repairs.push(ContextRepair::EmptyTextDropped { entry, blocks: blank });
+        }
+        if !matches!(content, b"" | b"null" | [b'"' | b'[', ..]) {
+            let (entry, block) = (entry.clone(), String::new());
+            self.repairs.push(ContextRepair::BlockDropped { entry, block });
         }
         parts
     }
@@ -245,7 +265,12 @@ impl<'a> Turns<'a> {
                 ContentPart::Text { text: required("text"), signature: field("textSignature") }
             }
             "image" => {
-                ContentPart::Image { data: required("data"), mime_type: required("mimeType") }
+                let data = required("data");
+                let data = match standard_base64(&data) {
+                    Some(Cow::Owned(standard)) => Cow::Owned(standard),
+                    _ => data,
+                };
+                ContentPart::Image { data, mime_type: required("mimeType") }
             }
             "thinking" => ContentPart::Thinking {
                 text: required("thinking"),
@@ -274,58 +299,6 @@ impl<'a> Turns<'a> {
                 let (entry, call) = (entry.clone(), call.to_owned());
                 self.repairs.push(ContextRepair::ArgumentsWrapped { entry, call });
                 format!("{{\"value\":{}}}", json::to_unicode(raw))
-            }
-        }
-    }
-
-    /// Gives every tool call a unique id of at most `longest` characters from `A-Z a-z 0-9 _ -`,
-    /// and its result the same id. After strict pairing, a result belongs to the nearest call above
-    /// it.
-    pub(super) fn rename_calls(&mut self, longest: usize) {
-        let all = self.turns.iter().flat_map(Turn::call_ids);
-        let fine = all.filter(|id| is_safe_id(id, longest));
-        let mut taken: HashSet<String> = fine.map(str::to_owned).collect();
-        let mut seen: HashSet<String> = HashSet::new();
-        // The new ids of calls without results so far, by the id that the results name.
-        let mut waiting: HashMap<String, VecDeque<String>> = HashMap::new();
-        for turn in &mut self.turns {
-            for part in &mut turn.parts {
-                let ContentPart::Call { id, .. } = part else { continue };
-                let mut name = id.to_string();
-                if !is_safe_id(id, longest) || !seen.insert(name.clone()) {
-                    name = unused_id(id, longest, &taken);
-                    taken.insert(name.clone());
-                    let (from, to) = (id.to_string(), name.clone());
-                    let entry = turn.entry.clone();
-                    self.repairs.push(ContextRepair::CallRenamed { entry, from, to });
-                }
-                waiting.entry(id.to_string()).or_default().push_back(name.clone());
-                *id = Cow::Owned(name);
-            }
-            if let Speaker::Tool { call, .. } = &mut turn.speaker
-                && let Some(name) = waiting.get_mut(&**call).and_then(VecDeque::pop_front)
-            {
-                *call = Cow::Owned(name);
-            }
-        }
-    }
-
-    /// Gives every called tool a name of at most `longest` characters from `A-Z a-z 0-9 _ -`, unless
-    /// the request defines a tool of this name.
-    pub(super) fn rename_tools(&mut self, longest: usize, tools: &[Tool]) {
-        for turn in &mut self.turns {
-            for part in &mut turn.parts {
-                let ContentPart::Call { name, .. } = part else { continue };
-                if is_safe_id(name, longest) || tools.iter().any(|tool| tool.name == *name) {
-                    continue;
-                }
-                let to = match safe_id(name, longest) {
-                    to if to.is_empty() => "unnamed".to_owned(),
-                    to => to,
-                };
-                let (entry, from) = (turn.entry.clone(), name.to_string());
-                self.repairs.push(ContextRepair::ToolRenamed { entry, from, to: to.clone() });
-                *name = Cow::Owned(to);
             }
         }
     }
@@ -383,6 +356,9 @@ impl<'a> Turns<'a> {
     }
 }
 
+/// The types of images that all providers accept.
+const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
 /// The reason why a part cannot be sent.
 pub(super) enum Refused {
     Thinking,
@@ -396,6 +372,9 @@ pub(super) fn refuse_misplaced(
 ) -> Result<(), Refused> {
     match (speaker, part) {
         (Speaker::Assistant | Speaker::System, ContentPart::Image { .. }) => {
+            Err(Refused::Block("image"))
+        }
+        (_, ContentPart::Image { mime_type, .. }) if !IMAGE_TYPES.contains(&&**mime_type) => {
             Err(Refused::Block("image"))
         }
         (Speaker::Assistant, _) => Ok(()),
@@ -416,56 +395,15 @@ impl Speaker<'_> {
 }
 
 impl Turn<'_> {
-    fn call_ids(&self) -> impl Iterator<Item = &str> {
-        self.parts.iter().filter_map(|part| match part {
-            ContentPart::Call { id, .. } => Some(&**id),
-            _ => None,
-        })
-    }
-
     pub(super) fn has_thinking(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, ContentPart::Thinking { .. }))
     }
 
     /// Returns the texts of the message, joined.
     pub(super) fn text(&self) -> String {
-        let texts: Vec<&str> = self
-            .parts
-            .iter()
-            .filter_map(|part| match part {
-                ContentPart::Text { text, .. } => Some(&**text),
-                _ => None,
-            })
-            .collect();
+        let texts: Vec<&str> = self.parts.iter().filter_map(ContentPart::text).collect();
         texts.join("\n")
     }
-}
-
-fn is_safe(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
-}
-
-/// Returns whether all providers accept the text as an id or a name of this length.
-fn is_safe_id(id: &str, longest: usize) -> bool {
-    !id.is_empty() && id.len() <= longest && id.chars().all(is_safe)
-}
-
-/// Returns the text with `_` for every character that an id cannot have.
-fn safe_id(id: &str, longest: usize) -> String {
-    id.chars().map(|c| if is_safe(c) { c } else { '_' }).take(longest).collect()
-}
-
-fn unused_id(id: &str, longest: usize, taken: &HashSet<String>) -> String {
-    let safe = safe_id(id, longest);
-    let base = if safe.is_empty() { "call".to_owned() } else { safe };
-    let mut name = base.clone();
-    let mut count = 1_u32;
-    while taken.contains(&name) {
-        count += 1;
-        let suffix = format!("_{count}");
-        name = base.chars().take(longest - suffix.len()).collect::<String>() + &suffix;
-    }
-    name
 }
 
 /// Returns whether the message was written by the model that the request is for.
@@ -500,8 +438,13 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 impl Context {
-    /// Returns the strictly paired context that a request is made of.
-    pub(super) fn strict(&self) -> LlmContext {
-        self.to_llm(Pairing::Strict)
+    /// Returns the strictly paired context that a request is made of, and names the tools of the
+    /// context that the request does not have.
+    pub(super) fn strict(&self, options: &RequestOptions) -> LlmContext {
+        let mut tools = DeclaredTools::default();
+        self.messages.iter().for_each(|message| tools.update(message));
+        let mut llm = self.to_llm(Pairing::Strict);
+        llm.repairs.extend(tools.missing(&options.tools));
+        llm
     }
 }

@@ -1,9 +1,8 @@
-//! Contexts as the requests of providers: shapes, repairs, and the rules of each API on random contexts.
+//! Contexts as the requests of providers: their shapes, and what is repaired.
 
-use crate::support::{cases, entry, file, open};
-use proptest::prelude::*;
+use crate::support::{entry, file, open};
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use treering::Context;
 use treering::context::Model;
 use treering::provider::{
     CacheControl, ContextRepair, Pairing, ProviderRequest, RequestOptions, Tool,
@@ -305,16 +304,137 @@ fn images_that_no_provider_can_decode_are_left_out_and_reported() {
         image("blob:sha256:00", "image/png"),
         image("QQ==", "text/plain"),
         image("QQ==", "image/bmp"),
+        image("QQQQQ", "image/png"),
+        image("Q=QQ", "image/png"),
         {"type":"text","text":"look"}]);
     let context = context(&[json!({"role":"user","content":content})]);
     let dropped = ContextRepair::BlockDropped { entry: "e0".into(), block: "image".into() };
     let options = RequestOptions::new();
-    let request = context.to_anthropic(&options);
-    assert_eq!(parsed(&request)["messages"][0]["content"], json!([{"type":"text","text":"look"}]));
-    assert_eq!(request.repairs, vec![dropped.clone(); 5]);
-    for request in [context.to_openai_chat(&options), context.to_openai_responses(&options)] {
-        assert_eq!(request.json.matches("base64").count(), 1, "{}", request.json);
-        assert_eq!(request.repairs, vec![dropped.clone(); 4]);
+    for request in requests(&context, &options) {
+        assert!(!request.json.contains("base64"), "{}", request.json);
+        assert_eq!(request.repairs, vec![dropped.clone(); 7]);
+    }
+}
+
+/// Returns the requests to all APIs.
+fn requests(context: &Context, options: &RequestOptions) -> [ProviderRequest; 3] {
+    [
+        context.to_anthropic(options),
+        context.to_openai_chat(options),
+        context.to_openai_responses(options),
+    ]
+}
+
+#[test]
+fn images_reach_providers_in_standard_base64() {
+    for data in ["-_8", "+/8", " +/\n8= \n", "-_8="] {
+        let content = json!([{"type":"image","data":data,"mimeType":"image/png"}]);
+        let context = context(&[json!({"role":"user","content":content})]);
+        for request in requests(&context, &RequestOptions::new()) {
+            assert!(request.json.contains("+/8=\""), "{data:?}: {}", request.json);
+            assert_eq!(request.repairs, []);
+        }
+    }
+}
+
+#[test]
+fn sections_of_a_system_message_are_a_part_of_its_text() {
+    let system = |content: &str, sections: Value| json!({"role":"system","content":content,"sections":sections});
+    let messages = [
+        system("Help.", json!({"env":"<env>linux</env>","skills":"<skills/>"})),
+        user(),
+        system(" ", json!({"env":"<env>windows</env>","skills":null,"n":5})),
+    ];
+    let context = context(&messages);
+    let [anthropic, chat, responses] = requests(&context, &RequestOptions::new());
+    let first = "Help.\n\n<env>linux</env>\n\n<skills/>";
+    let update = "Updated system prompt section \"env\":\n\n<env>windows</env>\n\n\
+                  Removed system prompt section \"skills\".";
+    assert_eq!(parsed(&anthropic)["system"], json!([{"type":"text","text":first}]));
+    assert_eq!(parsed(&anthropic)["messages"][0]["content"][1]["text"], update);
+    let said = |at: usize| parsed(&chat)["messages"][at]["content"].clone();
+    assert_eq!((said(0), said(2)), (json!(first), json!(update)));
+    assert_eq!(parsed(&responses)["input"][2]["content"][0]["text"], update);
+    let llm = context.to_llm(Pairing::Strict);
+    let system: Value = serde_json::from_slice(&llm.messages[0].json).unwrap();
+    assert_eq!(system, json!({"role":"system","content":first}));
+    let dropped = ContextRepair::BlockDropped { entry: "e2".into(), block: "section n".into() };
+    for request in [anthropic, chat, responses] {
+        assert_eq!(request.repairs, [dropped.clone()]);
+    }
+}
+
+#[test]
+fn tools_of_the_context_that_the_request_does_not_define_are_reported() {
+    let tools = |names: &[&str]| -> Value {
+        names.iter().map(|name| json!({"name":name,"description":"","parameters":{}})).collect()
+    };
+    let messages = [
+        json!({"role":"system","content":"Help.","toolsAdded":tools(&["read", "bash"])}),
+        user(),
+        json!({"role":"system","content":"","toolsAdded":tools(&["write"]),
+               "toolsRemoved":[{"name":"bash"}]}),
+    ];
+    let dropped = |entry: &str, tool: &str| ContextRepair::ToolDropped {
+        entry: entry.into(),
+        tool: tool.into(),
+    };
+    let empty = ContextRepair::EmptyMessageDropped { entry: "e2".into(), role: "system".into() };
+    let options = RequestOptions::new();
+    for request in requests(&context(&messages), &options) {
+        assert_eq!(request.repairs, [empty.clone(), dropped("e0", "read"), dropped("e2", "write")]);
+    }
+    let options = options.with_tool(Tool::new("read", "Reads.", "{}"));
+    for request in requests(&context(&messages), &options) {
+        assert_eq!(request.repairs, [empty.clone(), dropped("e2", "write")]);
+    }
+}
+
+#[test]
+fn what_a_tool_result_loses_is_reported() {
+    let call = |id: &str| json!({"type":"toolCall","id":id,"name":"run","arguments":{}});
+    let result =
+        |id: &str, content: Value| json!({"role":"toolResult","toolCallId":id,"content":content});
+    let messages = [
+        user(),
+        json!({"role":"assistant","content":[call("1"), call("2"), call("3"), call("4")]}),
+        result("1", json!([{"type":"text","text":""},{"type":"text","text":"\n"}])),
+        result("2", json!(" \n")),
+        result("3", json!({"text":"lost"})),
+        result("4", json!("")),
+    ];
+    let empty =
+        |entry: &str, blocks| ContextRepair::EmptyTextDropped { entry: entry.into(), blocks };
+    let dropped = ContextRepair::BlockDropped { entry: "e4".into(), block: String::new() };
+    for request in requests(&context(&messages), &RequestOptions::new()) {
+        assert_eq!(request.repairs, [empty("e2", 2), empty("e3", 1), dropped.clone()]);
+    }
+}
+
+#[test]
+fn an_exit_code_that_is_no_number_leaves_a_message_valid() {
+    let run = json!({"role":"bashExecution","command":"ls","output":"","exitCode":{"a":"b"}});
+    let text = "Ran `ls`\n(no output)\n\nCommand exited with code {\"a\":\"b\"}";
+    let context = context(&[run]);
+    assert_eq!(
+        parsed(&context.to_openai_chat(&RequestOptions::new()))["messages"][0]["content"],
+        text
+    );
+    let llm = context.to_llm(Pairing::Raw);
+    assert!(serde_json::from_slice::<Value>(&llm.messages[0].json).is_ok());
+}
+
+#[test]
+fn reasoning_without_a_summary_is_not_sent() {
+    for item in
+        [r#"{"type":"reasoning","id":"rs_1"}"#, r#"{"type":"reasoning","id":5,"summary":[]}"#]
+    {
+        let answer = json!({"role":"assistant","content":[
+            {"type":"thinking","thinking":"hm","thinkingSignature":item},
+            {"type":"text","text":"Yes."}]});
+        let request = context(&[user(), answer]).to_openai_responses(&RequestOptions::new());
+        assert!(!request.json.contains("reasoning"), "{}", request.json);
+        assert_eq!(request.repairs, [ContextRepair::ThinkingDropped { entry: "e1".into() }]);
     }
 }
 
@@ -397,157 +517,5 @@ fn signatures_of_other_apis_are_not_sent_to_anthropic() {
         let request = context(&[user(), answer, user()]).to_anthropic(&RequestOptions::new());
         assert!(!request.json.contains("thinking"), "{}", request.json);
         assert_eq!(request.repairs, [ContextRepair::ThinkingDropped { entry: "e1".into() }]);
-    }
-}
-
-#[test]
-fn an_exit_code_that_is_no_number_leaves_a_message_valid() {
-    let run = json!({"role":"bashExecution","command":"ls","output":"","exitCode":{"a":"b"}});
-    let text = "Ran `ls`\n(no output)\n\nCommand exited with code {\"a\":\"b\"}";
-    let context = context(&[run]);
-    assert_eq!(
-        parsed(&context.to_openai_chat(&RequestOptions::new()))["messages"][0]["content"],
-        text
-    );
-    let llm = context.to_llm(Pairing::Raw);
-    assert!(serde_json::from_slice::<Value>(&llm.messages[0].json).is_ok());
-}
-
-fn block() -> impl Strategy<Value = Value> {
-    let id = prop_oneof![Just("1"), Just("2"), Just("call|x"), Just(""), Just("é")];
-    prop_oneof![
-        prop_oneof![Just(""), Just(" \n"), Just("word")]
-            .prop_map(|text| json!({"type":"text","text":text})),
-        Just(json!({"type":"image","data":"QQ==","mimeType":"image/png"})),
-        prop_oneof![Just(json!("sig")), Just(json!(r#"{"type":"reasoning"}"#)), Just(Value::Null)]
-            .prop_map(
-                |signature| json!({"type":"thinking","thinking":"t","thinkingSignature":signature})
-            ),
-        (id, prop_oneof![Just(json!({"a":1})), Just(json!([1])), Just(Value::Null)]).prop_map(
-            |(id, arguments)| json!({"type":"toolCall","id":id,"name":"run","arguments":arguments})
-        ),
-        Just(json!({"type":"hologram"})),
-    ]
-}
-
-fn message() -> impl Strategy<Value = Value> {
-    let role = prop_oneof![
-        2 => Just("user"),
-        3 => Just("assistant"),
-        3 => Just("toolResult"),
-        1 => Just("system"),
-        1 => Just("developer"),
-        1 => Just("custom"),
-        1 => Just("unknown"),
-    ];
-    let content = prop_oneof![
-        3 => prop::collection::vec(block(), 0..4).prop_map(Value::Array),
-        1 => prop_oneof![Just(json!("")), Just(json!("said"))],
-    ];
-    let call = prop_oneof![Just("1"), Just("2"), Just("call|x"), Just("é")];
-    (role, content, call, any::<bool>()).prop_map(|(role, content, call, is_error)| {
-        let reason = if is_error { "error" } else { "stop" };
-        json!({"role":role,"content":content,"toolCallId":call,"toolName":"run","isError":is_error,
-               "stopReason":reason})
-    })
-}
-
-fn check_anthropic(body: &Value) -> Result<(), TestCaseError> {
-    let messages = body["messages"].as_array().unwrap();
-    let (mut ids, mut open) = (HashSet::new(), HashSet::new());
-    for (at, message) in messages.iter().enumerate() {
-        let role = message["role"].as_str().unwrap();
-        prop_assert_eq!(role, if at % 2 == 0 { "user" } else { "assistant" });
-        let blocks = message["content"].as_array().unwrap();
-        prop_assert!(!blocks.is_empty());
-        let mut results = HashSet::new();
-        for (at, block) in blocks.iter().enumerate() {
-            match block["type"].as_str().unwrap() {
-                "text" => prop_assert!(!block["text"].as_str().unwrap().trim().is_empty()),
-                "thinking" => prop_assert!(!block["signature"].as_str().unwrap().is_empty()),
-                "tool_use" => {
-                    let id = block["id"].as_str().unwrap();
-                    prop_assert!(!id.is_empty() && id.len() <= 64 && id.is_ascii());
-                    prop_assert!(ids.insert(id.to_owned()), "{} is used twice", id);
-                    prop_assert!(block["input"].is_object());
-                }
-                "tool_result" => {
-                    prop_assert_eq!(at, results.len(), "results stand first");
-                    results.insert(block["tool_use_id"].as_str().unwrap().to_owned());
-                    for text in block["content"].as_array().into_iter().flatten() {
-                        prop_assert!(text["text"].as_str() != Some(""), "{}", block);
-                    }
-                }
-                _ => {}
-            }
-        }
-        if role == "user" {
-            prop_assert_eq!(&results, &open, "every call has its result in the next message");
-        }
-        let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
-        open = calls.map(|block| block["id"].as_str().unwrap().to_owned()).collect();
-    }
-    prop_assert!(open.is_empty());
-    let last = messages.last().and_then(|message| message["content"].as_array()?.last());
-    prop_assert!(last.is_none_or(|block| block["type"] != "thinking"));
-    Ok(())
-}
-
-fn check_chat(body: &Value) -> Result<(), TestCaseError> {
-    let mut open: Vec<String> = Vec::new();
-    for message in body["messages"].as_array().unwrap() {
-        if message["role"] == "tool" {
-            let id = message["tool_call_id"].as_str().unwrap();
-            prop_assert!(!open.is_empty(), "{} has no call", id);
-            prop_assert_eq!(id, open.remove(0));
-            prop_assert!(message["content"].is_string());
-            continue;
-        }
-        prop_assert!(open.is_empty(), "{} stands between a call and its result", message);
-        let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
-        prop_assert!(!calls.is_empty() || !message["content"].is_null());
-        for call in calls {
-            let arguments = call["function"]["arguments"].as_str().unwrap();
-            prop_assert!(serde_json::from_str::<Value>(arguments).unwrap().is_object());
-            open.push(call["id"].as_str().unwrap().to_owned());
-        }
-    }
-    prop_assert!(open.is_empty());
-    Ok(())
-}
-
-fn check_responses(body: &Value) -> Result<(), TestCaseError> {
-    let (mut calls, mut answered) = (HashSet::new(), HashSet::new());
-    let items = body["input"].as_array().unwrap();
-    for (at, item) in items.iter().enumerate() {
-        match item["type"].as_str() {
-            Some("reasoning") => {
-                let next = items.get(at + 1).and_then(|item| item["type"].as_str());
-                let is_answer = |kind| matches!(kind, "message" | "function_call" | "reasoning");
-                prop_assert!(next.is_some_and(is_answer), "{:?} after reasoning", next);
-            }
-            Some("function_call") => {
-                prop_assert!(calls.insert(item["call_id"].as_str().unwrap()));
-            }
-            Some("function_call_output") => {
-                let call = item["call_id"].as_str().unwrap();
-                prop_assert!(calls.contains(call) && answered.insert(call));
-            }
-            _ => prop_assert!(!item["content"].as_array().unwrap().is_empty()),
-        }
-    }
-    prop_assert_eq!(calls, answered);
-    Ok(())
-}
-
-proptest! {
-    #![proptest_config(cases(512))]
-    #[test]
-    fn every_context_is_acceptable_to_every_provider(messages in prop::collection::vec(message(), 0..9)) {
-        let context = context(&messages);
-        let options = RequestOptions::new();
-        check_anthropic(&parsed(&context.to_anthropic(&options)))?;
-        check_chat(&parsed(&context.to_openai_chat(&options)))?;
-        check_responses(&parsed(&context.to_openai_responses(&options)))?;
     }
 }
