@@ -134,9 +134,14 @@ pub(crate) const TABLE: [CommandSpec; 22] = [
     spec("quit", "", "quit the program", ArgumentKind::Nothing),
 ];
 
+/// The thinking levels, as the argument of `/thinking`.
+const LEVELS: &str = "[off|minimal|low|medium|high|xhigh]";
+
 /// The error of input that cannot be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandError {
+    /// A `!` without a shell command after it.
+    NoShellCommand,
     /// The command is unknown; the second value is a similar command.
     Unknown(String, Option<&'static str>),
     /// The arguments are wrong; the values are the command and its arguments.
@@ -146,6 +151,9 @@ pub enum CommandError {
 impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            CommandError::NoShellCommand => f.write_str(
+                "put a shell command after the !, such as !ls; !!ls hides it from the model",
+            ),
             CommandError::Unknown(name, Some(near)) => {
                 write!(f, "unknown command /{name}; did you mean /{near}?")
             }
@@ -187,17 +195,18 @@ impl ParsedInput {
         }
         let spec = TABLE.iter().find(|spec| spec.name == name);
         let spec = spec.ok_or_else(|| CommandError::Unknown(name.to_owned(), near(name)))?;
-        let usage = CommandError::Usage(spec.name, spec.arguments);
+        let arguments_of = match spec.arguments {
+            "[LEVEL]" => LEVELS,
+            other => other,
+        };
+        let usage = CommandError::Usage(spec.name, arguments_of);
         command(spec.name, arguments.trim()).map(ParsedInput::Command).ok_or(usage)
     }
 }
 
 fn shell(command: &str, in_context: bool) -> Result<ParsedInput, CommandError> {
     match command.trim() {
-        "" => Err(CommandError::Usage(
-            "help",
-            "   !COMMAND runs a shell command, !!COMMAND hides it from the model",
-        )),
+        "" => Err(CommandError::NoShellCommand),
         command => Ok(ParsedInput::Shell { command: command.to_owned(), in_context }),
     }
 }

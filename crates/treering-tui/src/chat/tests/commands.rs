@@ -3,6 +3,7 @@
 use crate::chat::commands::TABLE;
 use crate::chat::completion::complete;
 use crate::chat::{ChatCommand, CompletionSources, ParsedInput, SummaryChoice};
+use treering_agent::ThinkingLevel;
 
 #[test]
 fn what_is_typed_is_understood() {
@@ -90,9 +91,9 @@ fn what_is_wrong_is_explained() {
         ("/switch", "usage: /switch ENTRY"),
         ("/switch a b", "usage: /switch ENTRY"),
         ("/tree now", "usage: /tree"),
-        ("/thinking hard", "usage: /thinking [LEVEL]"),
+        ("/thinking hard", &format!("usage: /thinking [{}]", ThinkingLevel::LEVELS.join("|"))),
         ("/label", "usage: /label [ENTRY] TEXT"),
-        ("!", "usage: /help    !COMMAND runs a shell command, !!COMMAND hides it from the model"),
+        ("!", "put a shell command after the !, such as !ls; !!ls hides it from the model"),
     ] {
         assert_eq!(ParsedInput::parse(text).unwrap_err().to_string(), why);
     }
