@@ -14,9 +14,10 @@ use treering::{Catalog, Dialect, ForkOptions, Session};
 
 /// Copy the path to an entry into a new session
 ///
-/// The fork is read again and must give the same context before its file gets its name. Forks of Claude
-/// Code's and Codex's sessions are written in treering's own format to treering's own directory, not
-/// among those agents' files; so are forks of sessions of a store. Prints the path of the new file.
+/// The fork is read again and must give the same context before its file gets its name. If treering does
+/// not write sessions of the agent, such as Claude Code and Codex, the fork is written in treering's own
+/// format to treering's own directory; so are forks of sessions of a store. Prints the path of the new
+/// file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)

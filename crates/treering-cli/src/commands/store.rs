@@ -17,7 +17,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// Create the tables in a database, or upgrade them to the version of this release
-    #[command(alias = "migrate")]
+    #[command(visible_alias = "migrate")]
     Init {
         /// The database: postgres://USER@HOST/DATABASE
         url: String,

@@ -1,10 +1,11 @@
-# Completions of treering for bash. The program itself is asked with every press of the Tab key.
+# Completions of treering for bash. Every press of the Tab key asks the program itself.
 _treering_complete() {
-    # Bash breaks words at `=` and `:`. What no space separates is put together again, and cut off what is offered.
+    # Bash also splits words at `=` and `:`. The pieces are joined again, and the part before the cursor's
+    # piece is removed from the candidates.
     local line=$COMP_LINE words=() at=0 index=0 part i
     for ((i = 0; i < ${#COMP_WORDS[@]}; i++)); do
         part=${COMP_WORDS[i]}
-        # Behind a separator, that is the word at the cursor, and nothing of the next one is typed.
+        # At the cursor, only what was typed counts: after a separator that is nothing.
         [[ $i == "$COMP_CWORD" && $part != [:=]* ]] && part=$2
         if ((i > 0)) && [[ $line != [[:space:]]* ]]; then
             words[at]+=$part
@@ -27,7 +28,7 @@ _treering_complete() {
     )) || COMPREPLY=()
     ((${#COMPREPLY[@]} == 0)) && return
     COMPREPLY=("${COMPREPLY[@]#"$before"}")
-    # A directory or the beginning of an option's value goes on.
+    # No space follows a directory or an option that expects a value.
     if ((${#COMPREPLY[@]} > 1)) || [[ ${COMPREPLY[0]} != *[=/:] ]]; then
         compopt +o nospace 2>/dev/null
     fi
