@@ -83,8 +83,12 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            print_usage(&error);
-            return ExitCode::from(if error.use_stderr() { error::USAGE } else { 0 });
+            let printed = print_usage(&error);
+            return match error.use_stderr() {
+                // If an error cannot be printed, this cannot be reported either.
+                true => ExitCode::from(error::USAGE),
+                false => exit(printed.map_err(Failure::Stdout), None),
+            };
         }
     };
     let mut out = Output::stdout();
@@ -98,8 +102,7 @@ fn main() -> ExitCode {
         None if cli.go_on => return exit(commands::go_on(&mut out), None),
         None if interface::has_terminal() => Command::default(),
         None => {
-            let _ = self::command().print_help();
-            return ExitCode::SUCCESS;
+            return exit(self::command().print_help().map_err(Failure::Stdout), None);
         }
     };
     let traits = command.traits();
@@ -133,14 +136,14 @@ fn main() -> ExitCode {
 }
 
 /// Prints an error of the command line, help, or the version. It quotes what the user typed, which
-/// may contain anything. If it cannot be printed, this cannot be reported either.
-fn print_usage(error: &clap::Error) {
+/// may contain anything.
+fn print_usage(error: &clap::Error) -> std::io::Result<()> {
     let text = error.render().to_string();
     let shown = text::safe_lines(&text);
-    let _ = match shown == text.replace("\r\n", "\n") {
+    match shown == text.replace("\r\n", "\n") {
         true => error.print(),
         false => writeln!(std::io::stderr(), "{}", shown.trim_end()),
-    };
+    }
 }
 
 /// Reports a failure, if there was one, and returns the exit code.

@@ -31,6 +31,17 @@ impl FromStr for TypedEntry {
     }
 }
 
+/// Parses a label or a name. It may begin with a hyphen, but a mistyped option does not become one.
+pub(crate) fn label_text(text: &str) -> std::result::Result<String, String> {
+    let is_option_letter = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
+    match text.strip_prefix("--") {
+        Some(option) if !option.is_empty() && option.bytes().all(is_option_letter) => {
+            Err("there is no such option; a text cannot look like one".to_owned())
+        }
+        _ => Ok(text.to_owned()),
+    }
+}
+
 /// Parses a number. The messages of the standard library speak of digits in strings.
 pub(crate) fn number<T: TryFrom<u64>>(text: &str) -> std::result::Result<T, String> {
     let number = text.parse::<u64>().ok().and_then(|number| T::try_from(number).ok());

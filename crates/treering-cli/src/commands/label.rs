@@ -4,7 +4,7 @@ use crate::error::Failure;
 use crate::output::{self, Output};
 use crate::session_arg::SessionArg;
 use crate::text::safe_line;
-use crate::typed::TypedEntry;
+use crate::typed::{TypedEntry, label_text};
 use std::io::Write;
 
 /// Label an entry, show its label, or clear it
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 fn label(text: &str) -> Result<String, String> {
     match text.is_empty() {
         true => Err("a label cannot be empty; `--clear` clears it".to_owned()),
-        false => Ok(text.to_owned()),
+        false => label_text(text),
     }
 }
 

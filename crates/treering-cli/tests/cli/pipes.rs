@@ -40,10 +40,13 @@ fn a_closed_pipe_ends_the_program_quietly() {
 fn output_that_cannot_be_written_is_an_error() {
     let place = long();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = place.command(&["tree", "s.jsonl"]).stdout(full).output().unwrap();
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(error.starts_with("error: cannot write the output: "), "{error}");
+    for args in [&["tree", "s.jsonl"][..], &["--help"], &["--version"], &[]] {
+        let full = full.try_clone().unwrap();
+        let output = place.command(args).stdin(Stdio::null()).stdout(full).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(error.starts_with("error: cannot write the output: "), "{args:?}: {error}");
+    }
 }
 
 #[test]
