@@ -6,6 +6,7 @@ use crate::session_arg::SessionArg;
 use crate::text::safe_line;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
+use treering::Session;
 use treering_agent::{
     AgentError, AgentSession, CancellationToken, Event, Provider, StreamDelta, SummaryError,
 };
@@ -26,10 +27,14 @@ pub(crate) fn provider(name: &str) -> Result<Provider, String> {
         .ok_or_else(|| "choose anthropic, openai, command or extractive".to_owned())
 }
 
-/// Opens the session, ready for operations that summarize.
-pub(crate) fn open(file: &SessionArg, summaries: &SummaryArgs) -> Result<AgentSession, Failure> {
+/// Returns the session of `file`, ready for operations that summarize.
+pub(crate) fn with_summarizer(
+    file: &SessionArg,
+    session: Session,
+    summaries: &SummaryArgs,
+) -> Result<AgentSession, Failure> {
     let config = Config::load()?;
-    let session = file.agent(AgentSession::new(file.open()?));
+    let session = file.agent(AgentSession::new(session));
     let session = session.with_settings(config.compaction.settings());
     let summarizer = config
         .summarizer

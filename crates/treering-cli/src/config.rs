@@ -229,6 +229,9 @@ pub(crate) struct PlacesConfig {
 /// A configuration file with all settings, explained, and set to their defaults.
 pub(crate) const DEFAULTS: &str = include_str!("help/config.toml");
 
+/// Whether a warning about an invalid file was written.
+static IS_REPORTED: AtomicBool = AtomicBool::new(false);
+
 /// Returns the path of the file, whether or not it exists.
 pub(crate) fn file() -> Option<PathBuf> {
     path(|name| std::env::var_os(name).map(PathBuf::from))
@@ -239,14 +242,13 @@ impl Config {
     /// reported once and ignored.
     pub(crate) fn current() -> &'static Config {
         static CURRENT: OnceLock<(Config, Option<Failure>)> = OnceLock::new();
-        static COMPLAINED: AtomicBool = AtomicBool::new(false);
-        let (config, failure) = CURRENT.get_or_init(|| match Config::load() {
+        let (config, failure) = CURRENT.get_or_init(|| match Config::read_file() {
             Ok(config) => (config, None),
             Err(failure) => (Config::default(), Some(failure)),
         });
         // Reporting needs the configuration as well.
         if let Some(Failure::Message { what, .. }) = failure
-            && !COMPLAINED.swap(true, Ordering::Relaxed)
+            && !IS_REPORTED.swap(true, Ordering::Relaxed)
         {
             output::write_notice("warning", &safe_line(what));
         }
@@ -286,12 +288,27 @@ impl Config {
         lines
     }
 
+    /// Returns the configuration for commands that need what the file says.
     pub(crate) fn load() -> Result<Self, Failure> {
+        Config::read_file().map_err(|failure| match (failure, file()) {
+            // The warning already says what is wrong.
+            (Failure::Message { hint: Some(hint), .. }, Some(path))
+                if IS_REPORTED.load(Ordering::Relaxed) =>
+            {
+                let what =
+                    format!("this command needs a valid configuration file: {}", path.display());
+                Failure::with_hint(what, hint)
+            }
+            (failure, _) => failure,
+        })
+    }
+
+    fn read_file() -> Result<Self, Failure> {
         let Some(path) = file() else { return Ok(Config::default()) };
         match read(&path) {
             Ok(text) => ConfigError::parse(&text).map_err(|error| wrong(&path, &error)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
-            Err(error) => Err(Failure::message(format!("{}: {error}", path.display()))),
+            Err(error) => Err(Failure::io("read", &path, &error)),
         }
     }
 }

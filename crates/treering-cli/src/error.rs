@@ -4,7 +4,7 @@ use crate::output;
 use crate::text::{safe_line, shell_word};
 use std::io;
 use std::path::Path;
-use treering::{EntryId, Error, Session};
+use treering::{Dialect, EntryId, Error, Session};
 use treering_index::housekeeping::{Reason, Refusal};
 
 /// The exit code for an invalid command line.
@@ -16,6 +16,9 @@ pub(crate) const FAILED: u8 = 1;
 /// that are named.
 const MAX_COMPARED: usize = 64;
 const MAX_NEAR: usize = 3;
+
+/// The advice about a symbolic link to nothing.
+const DANGLING: &str = "it is a symbolic link to a file that does not exist";
 
 /// The reason why a command failed.
 #[derive(Debug)]
@@ -45,6 +48,12 @@ impl Failure {
 
     pub(crate) fn with_hint(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Failure::Message { what: what.into(), hint: Some(hint.into()) }
+    }
+
+    /// Returns the failure of a call of the operating system. `action` completes "cannot …".
+    pub(crate) fn io(action: &str, path: &Path, error: &io::Error) -> Self {
+        let what = format!("cannot {action} {}: {error}", path.display());
+        Failure::Message { what, hint: system_hint(error) }
     }
 
     /// Returns the exit code of the failure.
@@ -77,6 +86,18 @@ impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         match refusal.reason {
             Reason::Session(error) => Failure::Library(error),
+            Reason::Io(ref error) => {
+                let hint = match error.kind() {
+                    io::ErrorKind::NotFound if refusal.path.is_symlink() => {
+                        Some(DANGLING.to_owned())
+                    }
+                    io::ErrorKind::NotFound => {
+                        Some("`treering ls DIR` lists the sessions in a directory".to_owned())
+                    }
+                    _ => system_hint(error),
+                };
+                Failure::Message { what: refusal.to_string(), hint }
+            }
             ref reason => Failure::Message { what: refusal.to_string(), hint: reason.hint() },
         }
     }
@@ -161,6 +182,7 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
         Error::ReadOnly { .. } => {
             format!("look at it with `treering tree {file}`; a newer treering can write to it")
         }
+        Error::ReadOnlyDialect(dialect) => read_only_hint(*dialect, path),
         Error::NoForkDirectory { .. } => "name a directory with `--dir DIR`".to_owned(),
         Error::DuplicateEntry(_) => "leave \"id\" out and the entry gets a new one".to_owned(),
         Error::InvalidEntry(_) => {
@@ -202,16 +224,39 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
         Error::Io { path, source, .. }
             if source.kind() == io::ErrorKind::NotFound && path.is_symlink() =>
         {
-            "it is a symbolic link to a file that does not exist".to_owned()
+            DANGLING.to_owned()
         }
         // The store itself names what is missing.
         Error::Storage(source) if source.kind() == io::ErrorKind::NotFound => return None,
         Error::Storage(source) if source.kind() == io::ErrorKind::PermissionDenied => {
             return store_hint(&source.to_string());
         }
+        Error::Storage(source) if is_unreachable(source.kind()) => {
+            "check the address of the store, and that its server or database is running".to_owned()
+        }
         Error::Io { source, .. } | Error::Storage(source) => return io_hint(source),
         _ => return None,
     })
+}
+
+/// Returns the advice for an agent whose sessions treering does not write: the agent of the session
+/// `path`, or that of a session that was to be created.
+fn read_only_hint(dialect: Dialect, path: Option<&Path>) -> String {
+    let is_of_agent =
+        |path: &&Path| Session::open(path).is_ok_and(|session| session.dialect() == dialect);
+    match path.filter(is_of_agent) {
+        Some(path) => {
+            format!("`treering fork {}` makes a copy that can be continued", shell_word(path))
+        }
+        None => {
+            let names: Vec<&str> = Dialect::ALL
+                .into_iter()
+                .filter(|dialect| dialect.is_writable())
+                .map(Dialect::name)
+                .collect();
+            format!("treering writes sessions of {}", names.join(", "))
+        }
+    }
 }
 
 /// Returns the advice for an archive that exceeds the limits on decompression.
@@ -245,15 +290,36 @@ fn io_hint(error: &io::Error) -> Option<String> {
                 .to_owned()
         }
         io::ErrorKind::IsADirectory => "`treering ls DIR` lists the sessions in it".to_owned(),
-        io::ErrorKind::PermissionDenied => "check the permissions of the file".to_owned(),
-        io::ErrorKind::StorageFull => "free disk space and try again; nothing was written".to_owned(),
-        _ => return None,
+        _ => return system_hint(error),
     })
+}
+
+/// Returns whether no connection was made.
+fn is_unreachable(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(kind, Kind::ConnectionRefused | Kind::HostUnreachable | Kind::NetworkUnreachable)
+}
+
+/// Returns the advice for an error that does not depend on the kind of the file.
+fn system_hint(error: &io::Error) -> Option<String> {
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied => "check the permissions of the file",
+        io::ErrorKind::StorageFull => "free disk space and try again; nothing was written",
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_store_that_cannot_be_reached_has_an_address_to_check() {
+        let refused = io::Error::new(io::ErrorKind::ConnectionRefused, "cannot reach https://host");
+        let advice = hint(&Error::Storage(refused), None).unwrap_or_default();
+        assert!(advice.contains("check the address of the store"), "{advice}");
+    }
 
     #[test]
     fn a_store_that_refuses_access_is_not_a_file() {

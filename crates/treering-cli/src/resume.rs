@@ -240,8 +240,7 @@ fn copy(
         false => target,
     };
     if let Some(dir) = target.parent() {
-        std::fs::create_dir_all(dir)
-            .map_err(|error| Failure::message(format!("{}: {error}", dir.display())))?;
+        std::fs::create_dir_all(dir).map_err(|error| Failure::io("create", dir, &error))?;
     }
     convert_session(source, &target, agent, &ConvertOptions::new())?;
     Ok(target)

@@ -51,7 +51,7 @@ pub enum Error {
         supported: u64,
     },
     /// The session belongs to an agent whose files treering reads but never writes.
-    #[error("{0} sessions are never modified in place: fork or convert it")]
+    #[error("treering does not write sessions of {0}")]
     ReadOnlyDialect(Dialect),
     /// A fork in another dialect is not written to the directory of its source, and no other
     /// directory was named.

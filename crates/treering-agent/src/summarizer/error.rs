@@ -59,10 +59,8 @@ pub enum SummaryError {
     Command(String),
     /// No summarizer is configured.
     #[error(
-        "no summarizer is configured; choose one of anthropic (needs ANTHROPIC_API_KEY), openai \
-         (needs OPENAI_API_KEY, or OPENAI_BASE_URL of a compatible server, and a model), command \
-         (needs a command) or extractive (needs nothing): with TREERING_SUMMARIZER or `provider` in \
-         the configuration file"
+        "no summarizer is configured: set TREERING_SUMMARIZER, or `provider` in the configuration \
+         file, to anthropic, openai, command or extractive"
     )]
     NotConfigured,
 }

@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::error::Failure;
 use crate::output::{Output, Style, json_string, json_string_or_null, json_strings};
 use crate::session_arg::SessionArg;
-use crate::text::{count, excerpt, safe_line};
+use crate::text::{columns, count, excerpt, safe_line};
 use crate::typed::{TypedPosition, number};
 use std::io::{self, Write};
 use treering::compaction::{
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 }
 
 fn compact(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let agent = agent::open(&args.file, &args.summaries)?;
+    let agent = agent::with_summarizer(&args.file, args.file.open()?, &args.summaries)?;
     let done = agent::run(&agent, async |cancel| {
         let mut options = CompactOptions::new().cancel(cancel.clone());
         options.instructions = args.summaries.instructions.clone();
@@ -164,11 +164,11 @@ fn write_for_people(session: &Session, plan: &Prepared, out: &mut Output) -> Res
     let title = heading("summarized", out);
     let number = plan.messages_to_summarize.len() + plan.turn_prefix.len();
     writeln!(out, "{title}: {}", count(number, "message", "messages"))?;
-    write_messages(&plan.messages_to_summarize, out)?;
+    write_messages(session, &plan.messages_to_summarize, out)?;
     if plan.is_split_turn {
         let title = heading("beginning of a turn, summarized separately", out);
         writeln!(out, "{title}: {}", count(plan.turn_prefix.len(), "message", "messages"))?;
-        write_messages(&plan.turn_prefix, out)?;
+        write_messages(session, &plan.turn_prefix, out)?;
     }
     let title = heading("kept from", out);
     let id = out.paint(Style::Id, &safe_line(plan.first_kept.as_str()));
@@ -196,14 +196,29 @@ fn write_for_people(session: &Session, plan: &Prepared, out: &mut Output) -> Res
     Ok(())
 }
 
-fn write_messages(messages: &[ContextMessage], out: &mut Output) -> Result<(), Failure> {
-    let width = out.width().saturating_sub(40).max(20);
+fn write_messages(
+    session: &Session,
+    messages: &[ContextMessage],
+    out: &mut Output,
+) -> Result<(), Failure> {
     for message in messages {
         let view = MessageView::new(&message.json);
-        let id = out.paint(Style::Id, &safe_line(message.entry.as_str()));
+        let id = safe_line(message.entry.as_str());
         let tokens = estimate_tokens(&message.json);
-        let text = excerpt(&view.text(), width);
-        writeln!(out, "  {id}  {}  {tokens} tokens  {text}", safe_line(&view.role_name()))?;
+        let facts = format!("{}  {tokens} tokens", safe_line(&view.role_name()));
+        let used = columns(&id) + columns(&facts) + 6;
+        let width = out.width().saturating_sub(used).max(20);
+        let text = match excerpt(&view.text(), width) {
+            // A summary, a command or a call of a tool.
+            text if text.is_empty() => {
+                let entry = session.entry(message.entry.as_str())?;
+                crate::describe::preview(&entry, &mut Calls::default(), width)
+            }
+            text => text,
+        };
+        let id = out.paint(Style::Id, &id);
+        let line = format!("  {id}  {facts}  {text}");
+        writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }

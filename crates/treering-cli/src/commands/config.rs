@@ -95,6 +95,6 @@ fn init(path: &Path, out: &mut Output) -> Result<(), Failure> {
             let what = format!("{} exists already", path.display());
             Err(Failure::with_hint(what, "it was not changed; edit it"))
         }
-        Err(error) => Err(Failure::message(format!("{}: {error}", path.display()))),
+        Err(error) => Err(Failure::io("create", path, &error)),
     }
 }

@@ -110,7 +110,7 @@ fn scratch_dir() -> Result<PathBuf, Failure> {
         match create_private_dir(&dir) {
             Ok(()) => return Ok(dir),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(Failure::message(format!("{}: {error}", dir.display()))),
+            Err(error) => return Err(Failure::io("create", &dir, &error)),
         }
     }
     let what = format!("{} holds too many demo sessions", base.display());

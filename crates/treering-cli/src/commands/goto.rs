@@ -58,17 +58,17 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             return write_place(None, old, args.json, out);
         }
     };
+    let session = args.file.open()?;
+    let id = id.resolve(&session)?;
     if !args.summarize && !args.edit && args.label.is_none() {
-        let session = args.file.open()?;
         let old = session.leaf();
-        let leaf = session.branch(id.resolve(&session)?)?;
+        let leaf = session.branch(id)?;
         return write_place(leaf, old, args.json, out);
     }
     let agent = match args.summarize {
-        true => agent::open(&args.file, &args.summaries)?,
-        false => AgentSession::new(args.file.open()?),
+        true => agent::with_summarizer(&args.file, session, &args.summaries)?,
+        false => AgentSession::new(session),
     };
-    let id = id.resolve(&agent.session())?;
     let mut options = NavigateOptions::new().summarize(args.summarize);
     options.exact = !args.edit;
     options.custom_instructions = args.summaries.instructions.clone();

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         return Ok(out.write_all(&page(treering)?)?);
     };
     // Manual pages are readable by all users, unlike directories of sessions.
-    std::fs::create_dir_all(dir).map_err(|error| cannot(dir, &error))?;
+    std::fs::create_dir_all(dir).map_err(|error| Failure::io("create", dir, &error))?;
     // Subcommands have pages as well, such as those of `treering edit-context`.
     let mut rest = VecDeque::from([("treering".to_owned(), &treering)]);
     while let Some((name, command)) = rest.pop_front() {
@@ -44,7 +44,7 @@ fn page(command: clap::Command) -> Result<Vec<u8>, Failure> {
 
 fn write(dir: &Path, name: &str, command: clap::Command, out: &mut Output) -> Result<(), Failure> {
     let path = dir.join(format!("{name}.1"));
-    put(&path, &page(command)?).map_err(|error| cannot(&path, &error))?;
+    put(&path, &page(command)?).map_err(|error| Failure::io("write", &path, &error))?;
     writeln!(out, "{}", safe_path(&path))?;
     Ok(())
 }
@@ -55,8 +55,4 @@ fn put(path: &Path, page: &[u8]) -> std::io::Result<()> {
     new.write_all(page)?;
     new.file()?.set_mode(0o644)?;
     new.publish_replacing_unsynced().map(drop)
-}
-
-fn cannot(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::message(format!("{}: {error}", path.display()))
 }

@@ -39,11 +39,12 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     if args.dry_run {
         return show_plan(args, out);
     }
+    let session = args.file.open()?;
+    let id = args.id.resolve(&session)?;
     let agent = match args.full {
-        true => AgentSession::new(args.file.open()?),
-        false => agent::open(&args.file, &args.summaries)?,
+        true => AgentSession::new(session),
+        false => agent::with_summarizer(&args.file, session, &args.summaries)?,
     };
-    let id = args.id.resolve(&agent.session())?;
     let outcome = agent::run(&agent, async |cancel| {
         let mut options = MergeOptions::new().full(args.full).cancel(cancel.clone());
         options.custom_instructions = args.summaries.instructions.clone();

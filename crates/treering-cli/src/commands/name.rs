@@ -1,9 +1,10 @@
 //! `treering name`
 
 use crate::error::Failure;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::session_arg::SessionArg;
 use crate::text::{safe_line, shell_word};
+use crate::typed::label_text;
 use std::io::Write;
 
 /// Show the session's name, or set it
@@ -14,7 +15,7 @@ pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
     pub(crate) file: SessionArg,
     /// The new name
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, value_parser = label_text)]
     text: Option<String>,
 }
 
@@ -24,9 +25,9 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         (Some(text), _) => writeln!(out, "{}", session.set_name(text)?)?,
         (None, Some(name)) => writeln!(out, "{}", safe_line(&name))?,
         (None, None) => {
+            output::write_notice("note", "the session has no name");
             let file = shell_word(&args.file);
-            let hint = format!("`treering name {file} TEXT` names it");
-            return Err(Failure::with_hint("the session has no name", hint));
+            output::write_notice("hint", &format!("`treering name {file} TEXT` names it"));
         }
     }
     Ok(())

@@ -26,8 +26,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let agent = agent::open(&args.file, &args.summaries)?;
-    let id = args.id.as_ref().map(|id| id.resolve(&agent.session())).transpose()?;
+    let session = args.file.open()?;
+    let id = args.id.as_ref().map(|id| id.resolve(&session)).transpose()?;
+    let agent = agent::with_summarizer(&args.file, session, &args.summaries)?;
     let navigation = agent::run(&agent, async |cancel| {
         let mut options = NavigateOptions::new().cancel(cancel.clone());
         options.custom_instructions = args.summaries.instructions.clone();

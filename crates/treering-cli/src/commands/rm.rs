@@ -92,7 +92,7 @@ enum Removal<'a> {
 fn delete(path: &Path) -> Result<(), Failure> {
     fs::remove_file(path)
         .and_then(|()| fs::sync_dir(path.parent().unwrap_or(Path::new(""))))
-        .map_err(|error| Failure::message(format!("{}: {error}", path.display())))
+        .map_err(|error| Failure::io("delete", path, &error))
 }
 
 /// Moves a file to the user's trash.

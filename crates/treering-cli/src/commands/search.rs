@@ -145,7 +145,7 @@ fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             found.push(path.clone());
             continue;
         }
-        let about = |error: io::Error| Failure::message(format!("{}: {error}", path.display()));
+        let about = |error: io::Error| Failure::io("read", path, &error);
         match std::fs::metadata(path).map_err(about)?.is_dir() {
             true => {
                 std::fs::read_dir(path).map_err(about)?;

@@ -131,7 +131,7 @@ struct Folder(PathBuf);
 impl Folder {
     fn new() -> Result<Self, Failure> {
         let dir = fs::unique_beside(&std::env::temp_dir().join("treering-share"), "tmp");
-        let failed = |error: io::Error| Failure::message(format!("{}: {error}", dir.display()));
+        let failed = |error: io::Error| Failure::io("create", &dir, &error);
         fs::create_private_dir(&dir).map_err(failed)?;
         Ok(Folder(dir))
     }

@@ -142,13 +142,15 @@ fn a_new_session_is_in_the_dialect_that_was_asked_for() {
 #[test]
 fn what_cannot_be_done_is_said() {
     let place = claude();
-    let refused = "sessions are never modified in place: fork or convert it\n";
+    let refused = "error: treering does not write sessions of";
+    let copy = "hint: `treering fork c.jsonl` makes a copy that can be continued";
     let error = place.run(&["append", "c.jsonl", "--user", "x"]).failed();
-    assert_eq!(error, format!("error: claude-code {refused}"));
+    assert_eq!(error, format!("{refused} claude-code\n{copy}\n"));
+    let agents = "hint: treering writes sessions of pi, uuid, omp, chimera, operator, tau";
     let error = place.run(&["convert", "c.jsonl", "--to", "codex"]).failed();
-    assert_eq!(error, format!("error: codex {refused}"));
+    assert_eq!(error, format!("{refused} codex\n{agents}\n"));
     let error = place.run(&["append", "n.jsonl", "--dialect", "codex", "--user", "x"]).failed();
-    assert_eq!(error, format!("error: codex {refused}"));
+    assert_eq!(error, format!("{refused} codex\n{agents}\n"));
     let ran = place.run(&["convert", "c.jsonl", "--to", "nobody"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     assert!(
@@ -187,5 +189,5 @@ fn forks_of_files_that_are_never_written_go_to_treerings_own_directory() {
     };
     assert_eq!(shown(&file), shown(std::path::Path::new("c.jsonl")));
     let refused = place.run(&["fork", "c.jsonl", "--to", "codex"]).failed();
-    assert!(refused.contains("codex sessions are never modified"), "{refused}");
+    assert!(refused.contains("does not write sessions of codex"), "{refused}");
 }

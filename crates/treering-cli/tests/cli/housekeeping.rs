@@ -356,7 +356,10 @@ fn advice_about_a_link_names_a_file_that_exists() {
 
     std::os::unix::fs::symlink("nowhere.jsonl", place.file("broken.jsonl")).unwrap();
     let error = run(&place, &["rm", "broken.jsonl"]).failed();
-    insta::assert_snapshot!(error, @"error: broken.jsonl: No such file or directory (os error 2)");
+    insta::assert_snapshot!(error, @r"
+    error: broken.jsonl: No such file or directory (os error 2)
+    hint: it is a symbolic link to a file that does not exist
+    ");
     let error = run(&place, &["append", "broken.jsonl", "--user", "x"]).failed();
     insta::assert_snapshot!(error, @r"
     error: cannot open broken.jsonl: No such file or directory (os error 2)

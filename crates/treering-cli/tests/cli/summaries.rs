@@ -158,6 +158,22 @@ fn the_configuration_file_chooses_and_is_checked() {
     place.write("c.toml", b"[summarizer]\nprovider = 'command'\nkey = 5\n");
     let output = configured(&["goto", "s.jsonl", "b4", "--summarize"]);
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("line 3"), "{error}");
-    assert!(error.contains("TREERING_CONFIG"), "{error}");
+    let file = place.file("c.toml").display().to_string();
+    let lines: Vec<&str> = error.lines().collect();
+    let [warning, failure, hint] = lines[..] else { panic!("{error}") };
+    assert!(warning.starts_with(&format!("warning: {file}, line 3: ")), "{error}");
+    let expected = format!("error: this command needs a valid configuration file: {file}");
+    assert_eq!(failure, expected, "what is wrong is said once");
+    assert!(hint.contains("TREERING_CONFIG"), "{error}");
+}
+
+#[test]
+fn an_entry_that_does_not_exist_is_reported_before_a_summarizer_is_missing() {
+    let place = Place::with_story();
+    for args in [&["merge", "s.jsonl", "zz"][..], &["pop", "s.jsonl", "zz"]] {
+        let mut command = place.command(args);
+        command.env("TREERING_CONFIG", place.file("none.toml")).env_remove("TREERING_SUMMARIZER");
+        let error = String::from_utf8(command.output().unwrap().stderr).unwrap();
+        assert!(error.starts_with("error: no entry \"zz\"\n"), "{args:?}: {error}");
+    }
 }

@@ -321,8 +321,9 @@ impl NewEntry {
                 b"id" => {
                     let id =
                         json::string(value).filter(|id| (1..=head::MAX_ID).contains(&id.len()));
-                    entry.id =
-                        Some(id.ok_or_else(|| invalid("\"id\" is not a name"))?.as_ref().into());
+                    entry.id = Some(
+                        id.ok_or_else(|| invalid("\"id\" is not a valid id"))?.as_ref().into(),
+                    );
                 }
                 b"parentId" => {
                     entry.parent = match json::string(value) {

@@ -470,7 +470,7 @@ impl State {
 /// Converts an error of a journal to an error of the session.
 pub(crate) fn storage(error: JournalError, path: &Path) -> Error {
     match error {
-        JournalError::Io(source) => Error::io(path, "append")(source),
+        JournalError::Io(source) => Error::io(path, "append to")(source),
         JournalError::Locked => Error::Locked(crate::log::LOCK_TIMEOUT.as_secs()),
         JournalError::Gone => Error::Deleted(path.to_owned()),
         JournalError::Moved(_) => Error::Storage(std::io::ErrorKind::InvalidData.into()),

@@ -161,9 +161,7 @@ fn write_somewhere(
                     let hint = "`--force` replaces it, `-o FILE` chooses another name";
                     Failure::with_hint(what, hint)
                 }
-                Failure::Stdout(error) => {
-                    Failure::message(format!("cannot write {}: {error}", path.display()))
-                }
+                Failure::Stdout(error) => Failure::io("write", &path, &error),
                 other => other,
             })?;
             Ok(writeln!(out, "{} ({})", shell_word(&path), size(bytes))?)

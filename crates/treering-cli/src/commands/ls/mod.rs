@@ -162,7 +162,7 @@ fn project(args: &Args, places: &Places) -> Result<Option<ProjectFilter>, Failur
 fn in_directory(dir: &Path) -> Result<Contents, Failure> {
     // The library treats a missing directory as empty, but a user who typed it made a mistake.
     if let Err(error) = std::fs::read_dir(dir) {
-        return Err(Failure::message(format!("{}: {error}", dir.display())));
+        return Err(Failure::io("read", dir, &error));
     }
     let places = sessions::places().only([dir.to_owned()]);
     Ok(sessions::read(&SessionIndex::new(places).with_cache(None)))
