@@ -70,24 +70,28 @@ impl Ids {
         }
     }
 
-    /// The line with this run's ids, also where an id is only begun.
+    /// The line with this run's ids.
     fn translate(&self, line: &str) -> String {
-        let translated = |word: &str| {
-            let is_begun = word.len() > 1 && word.bytes().all(|b| b.is_ascii_hexdigit());
-            let known = self.0.iter().find(|(shown, _)| is_begun && shown.starts_with(word));
-            known.map_or(word, |(_, id)| id).to_owned()
-        };
+        let translated = |word| self.0.get(word).map_or(word, String::as_str);
         line.split(' ').map(translated).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Runs a line in a shell that finds the program, with the environment of a test.
-fn run(place: &Place, line: &str) -> (i32, String) {
+/// Returns the name of the variable that a line sets to the output of a command.
+fn variable(line: &str) -> Option<&str> {
+    line.split_once("=$(").map(|(name, _)| name)
+}
+
+/// Runs a line in a shell that finds the program, with the environment of a test and the variables
+/// that earlier lines have set.
+fn run(place: &Place, line: &str, variables: &mut HashMap<String, String>) -> (i32, String) {
     let program = Path::new(env!("CARGO_BIN_EXE_treering")).parent().unwrap();
     let mut paths = vec![program.to_owned()];
     paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
     let mut shell = Command::new("sh");
-    shell.args(["-c", line]).current_dir(place.path());
+    let name = variable(line);
+    let script = name.map_or(line.to_owned(), |name| format!("{line}; printf %s ${name}"));
+    shell.args(["-c", &script]).current_dir(place.path()).envs(&*variables);
     for (name, value) in place.command(&[]).get_envs() {
         match value {
             Some(value) => shell.env(name, value),
@@ -98,6 +102,10 @@ fn run(place: &Place, line: &str) -> (i32, String) {
     let stderr = String::from_utf8(output.stderr).unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert!(stderr.is_empty() || !output.status.success(), "{line}: {stderr}");
+    if let Some(name) = name {
+        assert!(is_id(&stdout), "{line}: {stdout}");
+        variables.insert(name.to_owned(), stdout.clone());
+    }
     (output.status.code().unwrap(), stdout)
 }
 
@@ -106,9 +114,9 @@ fn every_example_of_the_readme_works_as_it_is_typed() {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let steps = steps(&std::fs::read_to_string(readme).unwrap());
     assert!(steps.len() > 15, "{steps:?}");
-    let (place, mut ids) = (Place::empty(), Ids::default());
+    let (place, mut ids, mut variables) = (Place::empty(), Ids::default(), HashMap::new());
     for Step { command, shown } in &steps {
-        let (code, printed) = run(&place, &ids.translate(command));
+        let (code, printed) = run(&place, command, &mut variables);
         // `doctor` fails if it finds a problem, and a search if it finds nothing.
         let may_fail =
             ["treering doctor", "treering search"].iter().any(|c| command.starts_with(c));
