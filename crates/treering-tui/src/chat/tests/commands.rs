@@ -84,6 +84,7 @@ fn what_is_typed_is_understood() {
 
 #[test]
 fn what_is_wrong_is_explained() {
+    let levels = format!("usage: /thinking [{}]", ThinkingLevel::LEVELS.join("|"));
     for (text, why) in [
         ("/swich 2", "unknown command /swich; did you mean /switch?"),
         ("/branche", "unknown command /branche; did you mean /branches?"),
@@ -91,7 +92,7 @@ fn what_is_wrong_is_explained() {
         ("/switch", "usage: /switch ENTRY"),
         ("/switch a b", "usage: /switch ENTRY"),
         ("/tree now", "usage: /tree"),
-        ("/thinking hard", &format!("usage: /thinking [{}]", ThinkingLevel::LEVELS.join("|"))),
+        ("/thinking hard", levels.as_str()),
         ("/label", "usage: /label [ENTRY] TEXT"),
         ("!", "put a shell command after the !, such as !ls; !!ls hides it from the model"),
     ] {
