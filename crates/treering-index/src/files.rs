@@ -12,8 +12,8 @@ use std::fs::{DirEntry, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use treering::Dialect;
-use treering::dialect::{SessionNames, is_database_name, is_stored};
+use treering::dialect::{is_database_name, is_stored};
+use treering::internal::subagents::{DirectoryNames, is_subagent_directory, subagent_files_among};
 
 /// The metadata that shows whether a file has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,22 +37,13 @@ impl Stamp {
         Stamp { size: metadata.len(), modified, device, inode, beside: 0 }
     }
 
-    /// Adds the files of the subagents in `directory`, which are read as part of the session.
-    fn with_subagents(self, directory: &Path) -> Self {
-        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-        let files = entries
-            .filter(|entry| SessionNames::ANY.has(entry.file_name().as_encoded_bytes()))
-            .filter_map(|entry| Some((entry.file_name(), Stamp::of(&entry.metadata().ok()?))));
-        self.with_files(files.collect())
-    }
-
-    /// Adds other files, by their names and stamps.
-    fn with_files(mut self, mut files: Vec<(std::ffi::OsString, Stamp)>) -> Self {
+    /// Adds other files that are read as part of the session, by their paths and stamps.
+    fn with_files(mut self, mut files: Vec<(PathBuf, Stamp)>) -> Self {
         files.sort_by(|a, b| a.0.cmp(&b.0));
         let mut facts = Vec::new();
         for (name, stamp) in files {
             self.modified = self.modified.max(stamp.modified);
-            facts.extend_from_slice(name.as_encoded_bytes());
+            facts.extend_from_slice(name.as_os_str().as_encoded_bytes());
             let Stamp { size, modified, device, inode, .. } = stamp;
             for number in [size, modified.cast_unsigned(), device, inode] {
                 facts.extend_from_slice(&number.to_le_bytes());
@@ -91,20 +82,14 @@ pub(crate) struct Found {
 
 impl Found {
     /// Adds the files of its subagents to its stamp.
-    fn add_subagents(&mut self, agent: Dialect) {
-        let files = agent.subagent_files(&self.path).into_iter().filter_map(|file| {
+    fn add_subagents(&mut self, directories: &DirectoryNames) {
+        let files = subagent_files_among(&self.path, directories);
+        let files = files.into_iter().filter_map(|file| {
             let stamp = Stamp::of(&file.metadata().ok()?);
-            Some((file.into_os_string(), stamp))
+            Some((file, stamp))
         });
         self.stamp = self.stamp.with_files(files.collect());
     }
-}
-
-/// The number of bytes of a session's id in the name of its file, if it does not have the whole id.
-const ID_START: usize = 8;
-
-fn name_bytes(path: &Path) -> Option<&[u8]> {
-    path.file_name().map(OsStr::as_encoded_bytes)
 }
 
 /// The files that were found, and the directories that could not be read.
@@ -186,39 +171,16 @@ impl Files {
                 databases.push(path);
             } else if kind.is_file() && is_leftover_name(&name) {
                 self.leftovers.push(path);
-            } else if name != "subagents" && (kind.is_dir() || kind.is_symlink() && path.is_dir()) {
+            } else if !is_subagent_directory(&name)
+                && (kind.is_dir() || kind.is_symlink() && path.is_dir())
+            {
                 below.push(path);
             }
         }
-        // A session with a directory of the same name may have subagents.
-        let directories: HashSet<&Path> = below.iter().map(PathBuf::as_path).collect();
-        for found in self.found.iter_mut().skip(first) {
-            let own = found.path.with_extension("");
-            if directories.contains(&*own) {
-                found.stamp = found.stamp.with_subagents(&own.join("subagents"));
-            }
-        }
-        // A session in a project with one directory for all subagents may have some.
-        let is_near = |up: &Path| up.join("subagents").is_dir();
-        if let Some(agent) = place.agent.filter(|_| dir.ancestors().skip(1).take(2).any(is_near)) {
-            let alone = self.found.iter_mut().skip(first).filter(|found| found.stamp.beside == 0);
-            alone.for_each(|found| found.add_subagents(agent));
-        }
-        // So may a session whose file name ends with the beginning of a directory's name, which is
-        // the session's id.
-        let ids: HashSet<&[u8]> =
-            below.iter().filter_map(|dir| name_bytes(dir)?.get(..ID_START)).collect();
-        if let Some(agent) = place.agent.filter(|_| !ids.is_empty()) {
-            for found in self.found.iter_mut().skip(first).filter(|found| found.stamp.beside == 0) {
-                let own = found.path.with_extension("");
-                if name_bytes(&own)
-                    .and_then(|name| name.last_chunk::<ID_START>())
-                    .is_some_and(|end| ids.contains(&end[..]))
-                {
-                    found.add_subagents(agent);
-                }
-            }
-        }
+        let directories: DirectoryNames =
+            below.iter().filter_map(|dir| dir.file_name()).map(OsStr::to_owned).collect();
+        let found = self.found.iter_mut().skip(first);
+        found.for_each(|found| found.add_subagents(&directories));
         databases.into_iter().for_each(|database| self.look_into_database(database));
         Ok(below)
     }
@@ -289,6 +251,8 @@ pub(crate) fn is_leftover_name(name: &OsStr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use treering::Dialect;
+    use treering::dialect::SessionNames;
 
     #[test]
     fn only_our_own_unfinished_files_are_leftovers() {
@@ -379,18 +343,22 @@ mod tests {
         let header = format!("{{\"sessionId\":\"{id}\",\"projectHash\":\"5f\"}}\n");
         std::fs::write(dir.path().join(file), header).unwrap();
         let names = Dialect::Gemini.places()[0].names;
-        let place = Place { agent: Some(Dialect::Gemini), dir: dir.path().into(), depth: 2, names };
-        let stamps = || {
-            let found = Files::of([&place]).found;
-            let stamp =
-                |name: &str| found.iter().find(|found| found.path.ends_with(name)).unwrap().stamp;
-            (stamp(file), stamp(other))
-        };
-        let before = stamps();
-        std::fs::write(dir.path().join(format!("p/chats/{id}/explore-1.jsonl")), "longer").unwrap();
-        let after = stamps();
-        assert_ne!(before.0.beside, after.0.beside);
-        assert_eq!(before.1, after.1);
+        let of_agent =
+            Place { agent: Some(Dialect::Gemini), dir: dir.path().into(), depth: 2, names };
+        for (place, text) in [(of_agent, "longer"), (Place::named(dir.path()), "longer still")] {
+            let stamps = || {
+                let found = Files::of([&place]).found;
+                let stamp = |name: &str| {
+                    found.iter().find(|found| found.path.ends_with(name)).unwrap().stamp
+                };
+                (stamp(file), stamp(other))
+            };
+            let before = stamps();
+            std::fs::write(dir.path().join(format!("p/chats/{id}/explore-1.jsonl")), text).unwrap();
+            let after = stamps();
+            assert_ne!(before.0.beside, after.0.beside, "{place:?}");
+            assert_eq!(before.1, after.1, "{place:?}");
+        }
     }
 
     #[test]

@@ -9,9 +9,10 @@ use crate::query::Query;
 use crate::term::Term;
 use memchr::{memchr, memrchr};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use treering::internal::fs::{Access, File, open};
+use treering::internal::subagents::subagent_files;
 
 const PAGE: usize = 4096;
 const CHUNK: usize = 256 * 1024;
@@ -104,7 +105,7 @@ pub(crate) struct Looked {
 /// Scans a session's file and those of its subagents.
 pub(crate) fn look(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<Looked> {
     let mut looked = look_at(path, probe, threads)?;
-    for file in subagents(path) {
+    for file in subagent_files(path) {
         // A subagent's file that cannot be read does not hide the session, which is read without
         // it.
         if let (Look::No, Ok(more)) = (looked.look, look_at(&file, probe, threads)) {
@@ -112,14 +113,6 @@ pub(crate) fn look(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result
         }
     }
     Ok(looked)
-}
-
-/// Returns the files of Claude Code's subagents beside a session.
-fn subagents(path: &Path) -> Vec<PathBuf> {
-    let directory = path.with_extension("").join("subagents");
-    let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let is_one = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "jsonl");
-    files.map(|file| file.path()).filter(is_one).collect()
 }
 
 fn look_at(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<Looked> {

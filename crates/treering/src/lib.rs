@@ -121,6 +121,13 @@ pub mod internal {
         pub use crate::load::records::{LineContent, LogFormat, Record, TitleLine};
     }
 
+    /// The files of subagents beside session files.
+    pub mod subagents {
+        pub use crate::dialect::subagents::{
+            DirectoryNames, is_subagent_directory, subagent_files, subagent_files_among,
+        };
+    }
+
     /// Returns the ids of all sessions in a database of an agent, including those of subagents.
     pub fn stored_ids(database: &std::path::Path) -> crate::Result<Vec<String>> {
         crate::dialect::stored::stored_ids(database)

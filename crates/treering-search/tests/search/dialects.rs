@@ -54,6 +54,50 @@ fn claude_code_with_its_subagents() {
     assert_eq!(hits("file:needle.rs role:user hay").len(), 1);
 }
 
+/// A session of Gemini CLI, and the file of a subagent in the directory that has its whole id.
+const GEMINI: [(&str, &str); 2] = [
+    (
+        "chats/session-2026-03-02T08-00-9e311000.jsonl",
+        r#"{"sessionId":"9e311000-0000-4000-8000-000000000001","projectHash":"5f","startTime":"2026-03-02T08:00:00.000Z","lastUpdated":"2026-03-02T08:00:00.000Z","kind":"main"}
+{"id":"u1","timestamp":"2026-03-02T08:00:01.000Z","type":"user","content":[{"text":"Look for the needle."}]}
+"#,
+    ),
+    (
+        "chats/9e311000-0000-4000-8000-000000000001/explore-1.jsonl",
+        r#"{"sessionId":"explore-1","projectHash":"5f","startTime":"2026-03-02T09:00:00.000Z","lastUpdated":"2026-03-02T09:00:00.000Z","kind":"subagent"}
+{"id":"s1","timestamp":"2026-03-02T09:00:01.000Z","type":"user","content":[{"text":"Nothing but hay."}]}
+"#,
+    ),
+];
+
+/// A session of Qwen Code, and the file of a subagent in the project's directory for all of them.
+const QWEN: [(&str, &str); 2] = [
+    (
+        "chats/b6f1d0aa.jsonl",
+        r#"{"uuid":"u1","parentUuid":null,"sessionId":"b6f1d0aa","timestamp":"2026-03-02T08:00:00.000Z","type":"user","cwd":"/p","message":{"role":"user","parts":[{"text":"Look for the needle."}]}}
+"#,
+    ),
+    (
+        "subagents/b6f1d0aa/agent-1.jsonl",
+        r#"{"uuid":"s1","parentUuid":null,"sessionId":"b6f1d0aa","timestamp":"2026-03-02T09:00:00.000Z","type":"user","cwd":"/p","agentId":"x","isSidechain":true,"message":{"role":"user","parts":[{"text":"Nothing but hay."}]}}
+"#,
+    ),
+];
+
+#[test]
+fn a_text_that_only_a_subagent_has_is_found_wherever_the_agent_keeps_its_file() {
+    for files in [GEMINI, QWEN] {
+        let place = Place::empty();
+        let [path, _] = files.map(|(name, text)| place.write(name, text));
+        let hits = |query: &str| -> Vec<String> {
+            let found = sessions([path.clone()], query);
+            found.iter().flat_map(|found| &found.hits).map(shown).collect()
+        };
+        assert_eq!(hits("needle"), ["u1 active text: Look for the [needle]."], "{path:?}");
+        assert_eq!(hits("hay"), ["s1 sidechain text: Nothing but [hay]."], "{path:?}");
+    }
+}
+
 const CODEX: &str = r#"{"timestamp":"2026-01-05T09:00:00.000Z","type":"session_meta","payload":{"id":"c-1","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p","originator":"codex","cli_version":"1"}}
 {"timestamp":"2026-01-05T09:00:01.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Find the needle."}]}}
 {"timestamp":"2026-01-05T09:00:02.000Z","type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{\"command\":[\"bash\",\"-lc\",\"grep \\\"n\\u00e9edle\\\" x\"]}","call_id":"c1"}}

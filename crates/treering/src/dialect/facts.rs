@@ -7,6 +7,7 @@ use super::home::{AgentPlace, Destination, ProjectPaths};
 use super::name::Dialect;
 use super::python;
 use super::stored::{ScatteredFormat, StoredFormat};
+use super::subagents::SubagentFormat;
 use crate::entry::{Kind, head};
 use crate::header::VERSION;
 use crate::id::{EntryId, IdMaker};
@@ -204,8 +205,8 @@ pub(crate) struct Facts {
     pub reads_as: Option<Dialect>,
     /// Returns the directories of the blobs of a session file.
     pub blob_directories: Option<fn(&Path) -> Vec<PathBuf>>,
-    /// Returns the files of the subagents of a session file.
-    pub subagent_files: Option<fn(&Path) -> Vec<PathBuf>>,
+    /// The way in which the agent stores the files of subagents.
+    pub subagents: Option<&'static SubagentFormat>,
     /// Writes whole sessions in the format of an agent whose files are never appended to.
     pub export: Option<Export>,
     /// Whether the file may have several versions of a record, the last of which counts, and
@@ -265,7 +266,7 @@ impl Facts {
         reset: ResetForm::Root,
         reads_as: None,
         blob_directories: None,
-        subagent_files: None,
+        subagents: None,
         export: None,
         updates_records: false,
         stored: None,
@@ -320,6 +321,6 @@ impl Facts {
 
     /// Returns the files of the subagents of the session at `path`.
     pub(crate) fn subagents_of(&self, path: &Path) -> Vec<PathBuf> {
-        self.subagent_files.map(|files| files(path)).unwrap_or_default()
+        self.subagents.map(|format| (format.files)(path)).unwrap_or_default()
     }
 }

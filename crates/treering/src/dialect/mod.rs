@@ -40,6 +40,7 @@ mod request_metadata;
 mod shape;
 pub(crate) mod split;
 pub(crate) mod stored;
+pub(crate) mod subagents;
 mod tau;
 mod uuid;
 pub(crate) mod versions;

@@ -21,12 +21,14 @@ use super::facts::{Facts, HeaderPlace, Keys};
 use super::genai::{is_response, parts};
 use super::home::{AgentPlace, BaseDir, SessionNames, jsonl_files};
 use super::shape::{self, get, is_object, literal, members, text, whole_line};
+use super::subagents::SubagentFormat;
 use super::{Class, Codec, Decoded, Glance, Linker, RequestMetadata};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::fs::{self, Access};
 use crate::header::Header;
 use crate::json;
+use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +46,7 @@ static FACTS: Facts = Facts {
     updates_records: true,
     recognizes: Some(recognizes),
     project: Some(project),
-    subagent_files: Some(subagent_files),
+    subagents: Some(&SUBAGENTS),
     // The directory is `chats` of each project; files of subagents are one level deeper.
     places: &[AgentPlace::new(
         BaseDir::VariableOrHome("GEMINI_CLI_HOME", ".gemini", ".gemini"),
@@ -78,6 +80,20 @@ fn project(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(file).ok().filter(|_| is_small)?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
+
+/// The number of bytes of a session's id at the end of the name of its file.
+const ID_START: usize = 8;
+
+/// The file has to be opened for the whole id, unless no directory begins with the part of the id that
+/// the name has.
+const SUBAGENTS: SubagentFormat = SubagentFormat {
+    directory: None,
+    files: subagent_files,
+    may_have: |path, directories| {
+        let stem = path.file_stem().map_or(&b""[..], OsStr::as_encoded_bytes);
+        stem.last_chunk::<ID_START>().is_some_and(|start| directories.has_start(start))
+    },
+};
 
 /// Returns the files of a chat's subagents: in the directory beside it that has the id of its
 /// session as its name. The name of the file has only the beginning of the id.

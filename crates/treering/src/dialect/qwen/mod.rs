@@ -17,6 +17,7 @@ use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir, SessionNames, jsonl_files};
 use super::shape::{get, glance, members, whole_line};
+use super::subagents::SubagentFormat;
 use super::{Class, Codec, Decoded, Glance, Linker, RequestMetadata};
 use crate::entry::head::Marks;
 use crate::entry::{Kind, Role};
@@ -45,7 +46,7 @@ static FACTS: Facts = Facts {
             .named(NAMES),
         AgentPlace::new(BaseDir::Variable("QWEN_RUNTIME_DIR", ""), "projects", 3).named(NAMES),
     ],
-    subagent_files: Some(subagent_files),
+    subagents: Some(&SUBAGENTS),
     resume: Some(&["qwen", "--resume", "{id}"]),
     aliases: &["qwen-code"],
     has_notes: true,
@@ -57,6 +58,10 @@ const ASIDES: [Aside; 2] = [
     ("<qwen:user-prompt-submit-context>", "</qwen:user-prompt-submit-context>"),
     ("<task-notification>", "</task-notification>"),
 ];
+
+/// A session has at most a directory that no other file names, so that looking is as cheap as asking.
+const SUBAGENTS: SubagentFormat =
+    SubagentFormat { directory: Some("subagents"), files: subagent_files, may_have: |_, _| true };
 
 /// Returns the files of a session's subagents, which are in a directory of the session below
 /// `subagents` of the project.
