@@ -202,13 +202,15 @@ fn copy(
     let unknown = || {
         if !agent.is_conversion_target() {
             let what = format!("treering does not write sessions of {agent}");
-            return Failure::with_hint(what, "resume in another agent: `--in pi`");
+            let hint = format!("resume in another agent: `--in {}`", Dialect::default());
+            return Failure::with_hint(what, hint);
         }
         let what = format!("treering does not know where {agent} finds its sessions");
         Failure::with_hint(what, format!("`treering convert --to {agent} -o FILE` writes one"))
     };
-    // A fork in the same dialect is in the directory of its source, where its agent finds it.
-    if is_same && agent.is_writable() && agent != Dialect::Chimera {
+    // A fork in the same dialect is in the directory of its source, where its agent finds it unless it
+    // knows only one session of the project.
+    if is_same && agent.is_writable() && !agent.has_one_session_per_project() {
         return fork(None, None);
     }
     let target = match destination.ok_or_else(unknown)? {

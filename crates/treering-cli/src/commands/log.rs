@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 
 /// Writes the entry, and the original record if it is another agent's.
 pub(super) fn write_json(entry: &Entry, dialect: Dialect, out: &mut Output) -> Result<(), Failure> {
-    let is_ours = dialect == Dialect::Pi || entry.is_damaged();
+    let is_ours = dialect == Dialect::default() || entry.is_damaged();
     match entry.raw().strip_suffix(b"}").filter(|_| !is_ours) {
         Some(fields) => {
             out.write_json(fields)?;

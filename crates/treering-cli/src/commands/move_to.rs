@@ -91,7 +91,7 @@ fn target(file: &Path, dialect: Dialect, old: &Path, new: &Path) -> Result<PathB
     let is_in_catalog = |catalog: &&Catalog| catalog.dir_for(old) == dir;
     match catalog.as_ref().filter(is_in_catalog) {
         Some(catalog) => Ok(catalog.dir_for(new).join(name)),
-        None if dialect == Dialect::Pi => Ok(file),
+        None if dialect == Dialect::default() => Ok(file),
         None => {
             let what = format!(
                 "the directory in which {dialect} keeps sessions of that project is not known"

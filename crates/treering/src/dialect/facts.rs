@@ -225,6 +225,8 @@ pub(crate) struct Facts {
     pub places: &'static [AgentPlace],
     /// The command with which the agent resumes a session; see [`Dialect::resume_command`].
     pub resume: Option<&'static [&'static str]>,
+    /// Whether the agent finds only one session of each project.
+    pub has_one_session_per_project: bool,
     /// Returns the path at which the agent finds a new session of a project.
     pub destination: Option<fn(&ProjectPaths<'_>) -> Destination>,
     /// Other names of the agent.
@@ -275,6 +277,7 @@ impl Facts {
         recognizes: None,
         places: &[],
         resume: None,
+        has_one_session_per_project: false,
         destination: None,
         aliases: &[],
         reads_archives: false,

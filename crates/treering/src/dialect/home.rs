@@ -155,6 +155,18 @@ impl Dialect {
         self.facts().destination.map(|destination| destination(paths))
     }
 
+    /// Returns whether the agent finds only one session of each project, so that a copy beside a session
+    /// is of no use to it.
+    ///
+    /// ```
+    /// use treering::Dialect;
+    /// assert!(Dialect::Chimera.has_one_session_per_project());
+    /// assert!(!Dialect::Pi.has_one_session_per_project());
+    /// ```
+    pub fn has_one_session_per_project(self) -> bool {
+        self.facts().has_one_session_per_project
+    }
+
     /// Returns other names of the agent.
     pub fn aliases(self) -> &'static [&'static str] {
         self.facts().aliases

@@ -47,6 +47,7 @@ static FACTS: Facts = Facts {
     )],
     // Chimera resumes the session of the directory that it is started in.
     resume: Some(&["chimera", "code"]),
+    has_one_session_per_project: true,
     destination: Some(destination),
     ..Facts::DEFAULT
 };
