@@ -8,6 +8,7 @@
     reason = "tests: helpers of tests included"
 )]
 
+mod agent_names;
 mod append_each;
 mod bytes;
 mod catalog;
@@ -19,6 +20,7 @@ mod context;
 mod context_edits;
 mod conversions;
 mod counted;
+mod crates;
 mod creation;
 mod damage;
 mod deleted;
@@ -54,6 +56,7 @@ mod samples;
 mod scale;
 mod seam;
 mod sessions_api;
+mod source_text;
 mod stories;
 mod streamed;
 mod support;

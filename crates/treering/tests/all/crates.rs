@@ -1,0 +1,136 @@
+//! Dependencies between the crates of the workspace go one way, as the table in ARCHITECTURE.md says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// For each crate the other crates of the workspace that it uses, the library left out.
+type Uses = BTreeMap<String, BTreeSet<String>>;
+
+/// Neither the other crates nor the document are part of the package.
+#[test]
+fn dependencies_between_crates_are_those_of_the_documented_table() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let Ok(text) = std::fs::read_to_string(root.join("ARCHITECTURE.md")) else { return };
+    let mut manifests = Vec::new();
+    for entry in std::fs::read_dir(root.join("crates")).unwrap() {
+        let manifest = entry.unwrap().path().join("Cargo.toml");
+        manifests.extend(std::fs::read_to_string(manifest));
+    }
+    let manifests: Vec<&str> = manifests.iter().map(String::as_str).collect();
+    assert_eq!(problems(&text, &manifests), Vec::<String>::new());
+}
+
+/// Returns what the table and the manifests do not agree on.
+fn problems(text: &str, manifests: &[&str]) -> Vec<String> {
+    let (order, table) = documented(text);
+    let mut problems = Vec::new();
+    let mut known = BTreeSet::new();
+    for manifest in manifests {
+        let (name, mut uses) = dependencies(manifest);
+        if name != "treering" && !uses.remove("treering") {
+            problems.push(format!("{name} does not use treering"));
+        }
+        match table.get(&name) {
+            None => problems.push(format!("{name} is not in the table of ARCHITECTURE.md")),
+            Some(expected) if *expected != uses => {
+                problems
+                    .push(format!("{name} uses {uses:?}, and ARCHITECTURE.md says {expected:?}"));
+            }
+            Some(_) => {}
+        }
+        let place = |name: &str| order.iter().position(|other| other == name);
+        for other in uses.iter().filter(|other| place(other) >= place(&name)) {
+            problems.push(format!("{name} uses {other}, which is not before it in the table"));
+        }
+        known.insert(name);
+    }
+    let missing = order.iter().filter(|name| !known.contains(*name));
+    problems
+        .extend(missing.map(|name| format!("there is no crate {name}: remove it from the table")));
+    problems
+}
+
+/// The rows of the table: the names of the crates in order, and what each of them uses.
+fn documented(text: &str) -> (Vec<String>, Uses) {
+    let (mut order, mut table): (Vec<String>, Uses) = Default::default();
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `treering"));
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [name, _, uses, _] = cells[..] else { continue };
+        let name = format!("treering{}", name.trim_end_matches('`'));
+        let uses = match uses {
+            "all of the above" => {
+                order.iter().filter(|name| *name != "treering").cloned().collect()
+            }
+            uses => {
+                let names = uses.split(',').map(|name| name.trim().trim_matches('`'));
+                names
+                    .filter(|name| !name.is_empty())
+                    .map(|name| format!("treering{name}"))
+                    .collect()
+            }
+        };
+        order.push(name.clone());
+        table.insert(name, uses);
+    }
+    (order, table)
+}
+
+/// The name of a crate, and the crates of the workspace that it uses outside of its tests.
+fn dependencies(manifest: &str) -> (String, BTreeSet<String>) {
+    let (mut name, mut uses, mut section) = (String::new(), BTreeSet::new(), "");
+    for line in manifest.lines().map(str::trim) {
+        if let Some(header) = line.strip_prefix('[') {
+            section = header.trim_end_matches(']');
+            // `[dependencies.NAME]` is a section for one of them.
+            if let Some((above, other)) = section.rsplit_once('.')
+                && is_for_dependencies(above)
+            {
+                uses.insert(other.to_owned());
+            }
+        } else if let Some((key, value)) = line.split_once('=') {
+            let key = key.trim().split('.').next().unwrap();
+            if section == "package" && key == "name" {
+                name = value.trim().trim_matches('"').to_owned();
+            } else if is_for_dependencies(section) {
+                uses.insert(key.to_owned());
+            }
+        }
+    }
+    uses.retain(|other| other == "treering" || other.starts_with("treering-"));
+    (name, uses)
+}
+
+fn is_for_dependencies(section: &str) -> bool {
+    let kind = section.rsplit('.').next().unwrap();
+    kind == "dependencies" || kind == "build-dependencies"
+}
+
+#[test]
+fn a_dependency_that_the_table_lacks_is_found() {
+    let text = "| crate | contains | also uses |\n|---|---|---|\n| `treering` | the library | |\n\
+        | `treering-a` | a | |\n| `treering-b` | b | `-a` |\n| `treering-c` | c | all of the above |\n";
+    let library =
+        "[package]\nname = \"treering\"\n[dev-dependencies]\ntreering-c.workspace = true\n";
+    let of = |name: &str, rest: &str| {
+        format!(
+            "[package]\nname = \"treering-{name}\"\n[dependencies]\ntreering.workspace = true\n{rest}"
+        )
+    };
+    let (a, b) = (of("a", ""), of("b", "treering-a = { path = \"../a\" }\n"));
+    let c = of("c", "treering-a.workspace = true\n[target.'cfg(unix)'.dependencies.treering-b]\n");
+    assert_eq!(problems(text, &[library, &a, &b, &c]), Vec::<String>::new());
+
+    let up = of("a", "[build-dependencies]\ntreering-b.workspace = true\n");
+    let found = problems(text, &[library, &up, &b, &c]);
+    assert_eq!(found[1], "treering-a uses treering-b, which is not before it in the table");
+    assert_eq!(found.len(), 2, "{found:?}");
+
+    let extra = of("d", "");
+    let found = problems(text, &[library, &a, &b, &extra]);
+    let expected = [
+        "treering-d is not in the table of ARCHITECTURE.md",
+        "there is no crate treering-c: remove it from the table",
+    ];
+    assert_eq!(found, expected);
+}
