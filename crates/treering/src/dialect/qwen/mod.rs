@@ -59,7 +59,7 @@ const ASIDES: [Aside; 2] = [
     ("<task-notification>", "</task-notification>"),
 ];
 
-/// A session has at most a directory that no other file names, so that looking is as cheap as asking.
+/// The files are in the project's directory and not beside the session, so its siblings show nothing.
 const SUBAGENTS: SubagentFormat =
     SubagentFormat { directory: Some("subagents"), files: subagent_files, may_have: |_, _| true };
 
