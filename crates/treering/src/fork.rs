@@ -135,7 +135,7 @@ impl Session {
     /// ```
     pub fn fork(&self, position: impl Into<Position>, options: ForkOptions) -> Result<Session> {
         let leaf = self.fork_point(&position.into())?;
-        Fork::new(self, Extent::Path, leaf, options)?.make()
+        ForkPlan::new(self, Extent::Path, leaf, options)?.make()
     }
 
     /// Returns the entry that becomes the leaf of a fork at a position.
@@ -162,25 +162,25 @@ impl Session {
         target: Arc<dyn CreateJournal>,
     ) -> Result<Session> {
         let leaf = self.fork_point(position)?;
-        // The directory is not used, but `Fork::new` may fail without one.
+        // The directory is not used, but `ForkPlan::new` may fail without one.
         let options = ForkOptions { dir: Some(PathBuf::new()), ..options };
-        let mut fork = Fork::new(self, Extent::Path, leaf, options)?;
+        let mut fork = ForkPlan::new(self, Extent::Path, leaf, options)?;
         if self.path().is_none() {
             // A session that is not in a file is named by its id.
             let (id, cwd) = (SessionId::of_file(&fork.header.id), PathBuf::from(&fork.header.cwd));
             fork.header = Header::new(&id, &cwd, Some(self.id().as_str()));
         }
-        Fork { target: Some(Target::Journal(target)), ..fork }.make()
+        ForkPlan { target: Some(Target::Journal(target)), ..fork }.make()
     }
 
     /// Creates a copy of the whole session, with the same leaf.
     pub(crate) fn fork_whole(&self, options: ForkOptions) -> Result<Session> {
-        Fork::new(self, Extent::Whole, self.leaf(), options)?.make()
+        ForkPlan::new(self, Extent::Whole, self.leaf(), options)?.make()
     }
 }
 
 /// A planned fork.
-struct Fork<'a> {
+struct ForkPlan<'a> {
     source: &'a Session,
     loaded: Loaded,
     /// The source, at the entry that becomes the leaf of the fork.
@@ -202,7 +202,7 @@ struct SessionAt {
     leaf: Option<Row>,
 }
 
-impl<'a> Fork<'a> {
+impl<'a> ForkPlan<'a> {
     fn new(
         source: &'a Session,
         extent: Extent,
@@ -237,7 +237,7 @@ impl<'a> Fork<'a> {
         };
         let name = location::file_name(&header.timestamp, header.id.as_str());
         let target = directory.map(|directory| Target::File(directory.join(name)));
-        Ok(Fork { source, loaded, from, extent, header, dialect, target, creation, durability })
+        Ok(ForkPlan { source, loaded, from, extent, header, dialect, target, creation, durability })
     }
 
     fn make(self) -> Result<Session> {

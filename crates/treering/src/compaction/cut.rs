@@ -7,7 +7,7 @@ use crate::id::EntryId;
 use std::collections::HashSet;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct CutPoint {
     /// The index of the first entry that is kept.
     pub(super) first_kept: usize,
     /// The index of the entry that begins the turn, if the cut splits a turn.
@@ -32,7 +32,7 @@ fn starts_turn(role: Role) -> bool {
 }
 
 /// Finds the cut among the entries from `start` on that keeps about `keep` tokens.
-pub(super) fn find(outline: &mut Outline, start: usize, keep: u64) -> Result<Cut> {
+pub(super) fn find(outline: &mut Outline, start: usize, keep: u64) -> Result<CutPoint> {
     let end = outline.len();
     let full = where_full(outline, start, keep)?;
     let found = match full {
@@ -42,7 +42,7 @@ pub(super) fn find(outline: &mut Outline, start: usize, keep: u64) -> Result<Cut
             found => found,
         },
     };
-    let Some(mut cut) = found else { return Ok(Cut { first_kept: start, turn_start: None }) };
+    let Some(mut cut) = found else { return Ok(CutPoint { first_kept: start, turn_start: None }) };
     if full.is_some() && is_given_up(outline, cut + 1)? {
         cut += 1;
     }
@@ -54,7 +54,7 @@ pub(super) fn find(outline: &mut Outline, start: usize, keep: u64) -> Result<Cut
         true => None,
         false => outline.find((start..=cut).rev(), starts_turn)?,
     };
-    Ok(Cut { first_kept: cut, turn_start })
+    Ok(CutPoint { first_kept: cut, turn_start })
 }
 
 /// Returns the newest entry from which on there are `keep` tokens or more.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(super) struct Incomplete;
 
 /// A result, or `Incomplete` if more of the log is needed.
-pub(super) type Known<T> = std::result::Result<T, Incomplete>;
+pub(super) type TailResult<T> = std::result::Result<T, Incomplete>;
 
 /// The entries that count, in the order of the context.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub(super) fn select(
     view: &Snapshot,
     bodies: &mut Bodies,
     leaf: Row,
-) -> Result<Known<SelectedRows>> {
+) -> Result<TailResult<SelectedRows>> {
     let tree = view.tree();
     let Some((compaction, first_kept)) = latest_compaction(view, bodies, leaf)? else {
         let rows = tree.path_rows(leaf);
@@ -54,9 +54,9 @@ pub(super) fn select(
             None if view.is_partial() => return Ok(Err(Incomplete)),
             None => {}
             Some(first) => match kept(view, compaction, first, &mut rows) {
-                Kept::All => {}
-                Kept::None => rows.truncate(after),
-                Kept::Unknown => return Ok(Err(Incomplete)),
+                KeptRows::All => {}
+                KeptRows::None => rows.truncate(after),
+                KeptRows::Unknown => return Ok(Err(Incomplete)),
             },
         }
     }
@@ -68,32 +68,32 @@ pub(super) fn select(
     Ok(Ok(SelectedRows { rows, compacted: true, old }))
 }
 
-enum Kept {
+enum KeptRows {
     All,
     None,
     Unknown,
 }
 
 /// Collects the rows from above `compaction` up to `first`, newest first.
-fn kept(view: &Snapshot, compaction: Row, first: Row, rows: &mut Vec<Row>) -> Kept {
+fn kept(view: &Snapshot, compaction: Row, first: Row, rows: &mut Vec<Row>) -> KeptRows {
     let tree = view.tree();
     for row in tree.ancestors(compaction).skip(1) {
         let node = tree.node(row);
         if tree.is_plain() && row < first {
-            return Kept::None;
+            return KeptRows::None;
         }
         // The compaction's own system message replaces those that it compacted.
         if node.role() != Some(Role::System) {
             rows.push(row);
         }
         if row == first {
-            return Kept::All;
+            return KeptRows::All;
         }
         if view.is_cut(row) {
-            return Kept::Unknown;
+            return KeptRows::Unknown;
         }
     }
-    Kept::None
+    KeptRows::None
 }
 
 /// Returns the nearest compaction at or above `leaf` that can be read, and the first row that it
@@ -147,7 +147,7 @@ pub(super) fn settings(
     bodies: &mut Bodies,
     leaf: Row,
     checkpoint: Option<&Checkpoint>,
-) -> Result<Known<(String, Option<Model>)>> {
+) -> Result<TailResult<(String, Option<Model>)>> {
     let (level, model) = each_setting(view, bodies, leaf, checkpoint)?;
     Ok(level.and_then(|level| Ok((level, model?))))
 }
@@ -158,7 +158,7 @@ pub(super) fn each_setting(
     bodies: &mut Bodies,
     leaf: Row,
     checkpoint: Option<&Checkpoint>,
-) -> Result<(Known<String>, Known<Option<Model>>)> {
+) -> Result<(TailResult<String>, TailResult<Option<Model>>)> {
     let tree = view.tree();
     let (mut level, mut named) = (level(view, bodies, leaf)?, None);
     let mut row = tree.node(leaf).model;

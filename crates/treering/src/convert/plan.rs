@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 /// The reason why a row is not written as an entry of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dropped {
+pub(super) enum OmitReason {
     /// The row is the header; the target has its own.
     Header,
     Damaged,
@@ -28,7 +28,7 @@ pub(super) enum Dropped {
 #[derive(Debug)]
 pub(super) struct Placement {
     pub rows: Vec<Row>,
-    dropped: HashMap<Row, Dropped>,
+    dropped: HashMap<Row, OmitReason>,
     /// The later pieces of a message, by the row of the first.
     parts: HashMap<Row, Vec<Row>>,
     /// The number of additional entries that a row is written as.
@@ -59,7 +59,7 @@ impl Placement {
             roots: HashMap::new(),
             skips_leaves: target.facts().leaf_parent == LeafParent::PreviousLeaf,
         };
-        plan.dropped.extend(header.map(|row| (row, Dropped::Header)));
+        plan.dropped.extend(header.map(|row| (row, OmitReason::Header)));
         let mut bodies = Bodies::default();
         for &row in &plan.rows {
             let node = tree.node(row);
@@ -67,11 +67,11 @@ impl Placement {
                 && let Some(first) = first_part(tree, row)
             {
                 plan.parts.entry(first).or_default().push(row);
-                plan.dropped.insert(row, Dropped::Joined(first));
+                plan.dropped.insert(row, OmitReason::Joined(first));
                 continue;
             }
             match bodies.record(view, row)? {
-                None => drop(plan.dropped.insert(row, Dropped::Damaged)),
+                None => drop(plan.dropped.insert(row, OmitReason::Damaged)),
                 Some(record) if matches!(node.kind(), Kind::Message | Kind::Compaction) => {
                     let more = more(view.codec(), record);
                     if more > 0 {
@@ -123,7 +123,7 @@ impl Placement {
                 }
             }
             if summarized {
-                self.dropped.insert(reset, Dropped::Summarized);
+                self.dropped.insert(reset, OmitReason::Summarized);
                 continue;
             }
             let settings = settings_at(view, reset)?;
@@ -151,7 +151,7 @@ impl Placement {
         self.roots.get(&row).map(Vec::as_slice)
     }
 
-    pub(super) fn dropped(&self, row: Row) -> Option<Dropped> {
+    pub(super) fn dropped(&self, row: Row) -> Option<OmitReason> {
         self.dropped.get(&row).copied()
     }
 
@@ -202,7 +202,7 @@ impl Placement {
                 return None;
             }
             at = match self.dropped.get(&at) {
-                Some(Dropped::Joined(first)) if !tree.ancestors(at).any(|up| up == *first) => {
+                Some(OmitReason::Joined(first)) if !tree.ancestors(at).any(|up| up == *first) => {
                     *first
                 }
                 Some(_) => tree.node(at).parent,
@@ -219,8 +219,8 @@ impl Placement {
     pub(super) fn reference(&self, tree: &Tree, id: &str) -> String {
         let row = tree.row(id);
         match row.and_then(|row| self.dropped.get(&row)) {
-            Some(Dropped::Joined(first)) => tree.id_text(*first).to_owned(),
-            Some(Dropped::Header | Dropped::Damaged | Dropped::Summarized) => {
+            Some(OmitReason::Joined(first)) => tree.id_text(*first).to_owned(),
+            Some(OmitReason::Header | OmitReason::Damaged | OmitReason::Summarized) => {
                 let next = row.and_then(|row| self.next_below(tree, row));
                 next.map_or(id.to_owned(), |row| tree.id_text(row).to_owned())
             }

@@ -24,11 +24,11 @@ pub struct ConversionReport {
 /// The outcome for the entries of a session, by kind: kept exactly, adapted or left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcomes {
-    items: BTreeMap<String, Kinds>,
+    items: BTreeMap<String, CountsByKind>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Kinds {
+struct CountsByKind {
     carried: usize,
     adapted: BTreeMap<&'static str, usize>,
     left_out: BTreeMap<&'static str, usize>,

@@ -2,7 +2,7 @@
 
 use super::plan::Placement;
 use crate::context::{Context, Projection};
-use crate::dialect::export::Records;
+use crate::dialect::export::ExportedRecords;
 use crate::dialect::facts::NameRule;
 use crate::dialect::{Dialect, embed};
 use crate::entry::{Block, Kind, MessageView, Role};
@@ -30,7 +30,7 @@ pub(crate) struct Verified {
 
 /// The source of a conversion, and how it was converted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Proof<'a> {
+pub(super) struct Verification<'a> {
     pub source: &'a Session,
     pub plan: &'a Placement,
     pub view: &'a Snapshot,
@@ -38,7 +38,7 @@ pub(super) struct Proof<'a> {
     pub dialect: Dialect,
 }
 
-impl Proof<'_> {
+impl Verification<'_> {
     /// Compares the contexts of the source and of the result: at the active leaf, and at the end of
     /// every branch, the newest first. Where the target writes whole sessions, `records` says where
     /// the entries are, and branches that its format cannot hold are skipped.
@@ -46,8 +46,12 @@ impl Proof<'_> {
     /// # Errors
     ///
     /// Fails with [`Error::Unfaithful`] at the first difference.
-    pub(super) fn contexts(&self, result: &Session, records: Option<&Records>) -> Result<Verified> {
-        let Proof { source, plan, view, leaf, dialect } = *self;
+    pub(super) fn contexts(
+        &self,
+        result: &Session,
+        records: Option<&ExportedRecords>,
+    ) -> Result<Verified> {
+        let Verification { source, plan, view, leaf, dialect } = *self;
         let tree = view.tree();
         // Before the first message, some dialects cannot be distinguished.
         let is_untold = dialect.facts().reads_as == Some(result.dialect())
@@ -174,7 +178,8 @@ fn difference(mut theirs: Projection, mut ours: Projection) -> Result<Option<Str
 fn spoken_difference(theirs: Projection, ours: Projection) -> Result<Option<Difference>> {
     let (theirs, mut ours) = (said(&Context::collect(theirs)?), said(&Context::collect(ours)?));
     let count = ours.len();
-    let known: HashSet<&Said> = theirs.iter().filter(|said| said.0 == Role::ToolResult).collect();
+    let known: HashSet<&MessageTexts> =
+        theirs.iter().filter(|said| said.0 == Role::ToolResult).collect();
     ours.retain(|said| said.0 != Role::ToolResult || known.contains(said));
     let has_more = ours.len() < count;
     let (theirs, ours) = (joined(theirs), joined(ours));
@@ -203,9 +208,9 @@ fn is_same_message(before: &[u8], after: &[u8]) -> bool {
 }
 
 /// The role and the texts of a message, which every agent's format can hold.
-type Said = (Role, Vec<String>);
+type MessageTexts = (Role, Vec<String>);
 
-fn said(context: &Context) -> Vec<Said> {
+fn said(context: &Context) -> Vec<MessageTexts> {
     let mut all = Vec::new();
     for message in context.to_llm(Pairing::Raw).messages {
         let view = MessageView::new(&message.json);
@@ -228,8 +233,8 @@ fn said(context: &Context) -> Vec<Said> {
 }
 
 /// Joins consecutive user messages, as providers do.
-fn joined(all: Vec<Said>) -> Vec<Said> {
-    let mut joined: Vec<Said> = Vec::new();
+fn joined(all: Vec<MessageTexts>) -> Vec<MessageTexts> {
+    let mut joined: Vec<MessageTexts> = Vec::new();
     for (role, parts) in all {
         match joined.last_mut() {
             Some((Role::User, before)) if role == Role::User => before.extend(parts),

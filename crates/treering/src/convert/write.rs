@@ -1,13 +1,13 @@
 //! Writes the entries of a conversion, and moves the leaf of the result to where the source's was.
 
 use super::Extent;
-use super::plan::{Dropped, Placement, extra_id, with_references};
+use super::plan::{OmitReason, Placement, extra_id, with_references};
 use super::report::Outcomes;
-use super::verify::{Proof, Verified};
+use super::verify::{Verification, Verified};
 use crate::context::ModelCache;
-use crate::dialect::export::{Item, Outcome, Records, Source, name_of};
+use crate::dialect::export::{ExportEntry, ExportSource, ExportedRecords, Outcome, name_of};
 use crate::dialect::facts::{LeafParent, NameRule, ResetForm};
-use crate::dialect::{self, About, Dialect, Stamp, embed};
+use crate::dialect::{self, Dialect, NewHeader, Stamp, embed};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::{Error, Result};
 use crate::header::Header;
@@ -32,7 +32,7 @@ pub(crate) struct Conversion<'a> {
     header: Header,
     dialect: Dialect,
     /// The records that the entries became, once they are written, if the target writes whole sessions.
-    records: RefCell<Option<Records>>,
+    records: RefCell<Option<ExportedRecords>>,
 }
 
 impl<'a> Conversion<'a> {
@@ -91,7 +91,7 @@ impl<'a> Conversion<'a> {
             settle(open, &self.labels()?, self.source.name(), leaf.as_deref())?;
         }
         let Conversion { source, view, plan, leaf, dialect, .. } = self;
-        let proof = Proof { source, plan, view, leaf: *leaf, dialect: *dialect };
+        let proof = Verification { source, plan, view, leaf: *leaf, dialect: *dialect };
         proof.contexts(&open()?, self.records.borrow().as_ref())
     }
 }
@@ -159,7 +159,7 @@ struct Exported<'a> {
     leaf: Option<Row>,
 }
 
-impl Source for Exported<'_> {
+impl ExportSource for Exported<'_> {
     fn header(&self) -> &Header {
         self.writer.header
     }
@@ -180,7 +180,7 @@ impl Source for Exported<'_> {
         self.writer.plan.stand_in(self.tree(), row)
     }
 
-    fn each(&self, each: &mut dyn FnMut(Item) -> Result<()>) -> Result<()> {
+    fn each(&self, each: &mut dyn FnMut(ExportEntry) -> Result<()>) -> Result<()> {
         self.writer.each(each)
     }
 
@@ -227,15 +227,19 @@ impl Writer<'_> {
         let codec = self.dialect.codec();
         let created = self.created();
         let parent_session = self.header.parent_session.as_deref();
-        let about =
-            About { id: self.header.id.as_str(), cwd: &self.header.cwd, parent_session, created };
+        let about = NewHeader {
+            id: self.header.id.as_str(),
+            cwd: &self.header.cwd,
+            parent_session,
+            created,
+        };
         let start = self.dialect.start(&about)?;
         out.write_all(&start).map_err(Error::Storage)?;
         let root = root_of(&start, self.dialect);
         // The leaf at this point of the source, as it was when the source was written.
         let mut left: Option<String> = None;
         self.each(&mut |item| {
-            let Item { row, id, parent, entry, millis, .. } = item;
+            let ExportEntry { row, id, parent, entry, millis, .. } = item;
             let kind = entry.kind();
             let target = self.target_of(&entry);
             let parent = match kind {
@@ -259,21 +263,21 @@ impl Writer<'_> {
     fn report_dropped(&self, report: &mut Outcomes) {
         for &row in &self.plan.rows {
             match self.plan.dropped(row) {
-                Some(Dropped::Summarized) => {
+                Some(OmitReason::Summarized) => {
                     let why = "the summary that follows it became a compaction that keeps nothing";
                     report.note("reset", Outcome::Adapted(why));
                 }
-                Some(Dropped::Damaged) => {
+                Some(OmitReason::Damaged) => {
                     report.note("damaged entry", Outcome::LeftOut("it cannot be read"));
                 }
-                Some(Dropped::Header | Dropped::Joined(_)) | None => {}
+                Some(OmitReason::Header | OmitReason::Joined(_)) | None => {}
             }
         }
     }
 
     /// Calls `write` for every entry to be written, in file order. The additional entries of a row
     /// have no row.
-    pub(crate) fn each(&self, write: &mut dyn FnMut(Item) -> Result<()>) -> Result<()> {
+    pub(crate) fn each(&self, write: &mut dyn FnMut(ExportEntry) -> Result<()>) -> Result<()> {
         let (tree, plan) = (self.view.tree(), self.plan);
         let mut bodies = Bodies::with_images();
         let mut millis = self.created();
@@ -288,7 +292,7 @@ impl Writer<'_> {
             let parent = plan.stand_in(tree, parent).filter(|_| settings.is_none());
             let entry = with_references(plan, tree, entry);
             let (row, is_reset) = (Some(row), tree.node(row).kind() == Kind::Reset);
-            write(Item { row, id: id.clone(), parent, entry, millis, is_reset })?;
+            write(ExportEntry { row, id: id.clone(), parent, entry, millis, is_reset })?;
             let messages = more
                 .into_iter()
                 .map(|message| embed::native("message", [b",\"message\":", &*message].concat()));
@@ -296,7 +300,7 @@ impl Writer<'_> {
             for (at, entry) in messages.chain(settings).enumerate() {
                 let parent = Some(if at == 0 { id.clone() } else { extra_id(&id, at) });
                 let id = extra_id(&id, at + 1);
-                write(Item { row: None, id, parent, entry, millis, is_reset: false })?;
+                write(ExportEntry { row: None, id, parent, entry, millis, is_reset: false })?;
             }
         }
         Ok(())

@@ -39,10 +39,10 @@ pub(crate) trait PathRecords {
 
 /// Records in memory.
 #[cfg(test)]
-pub(crate) struct Records(pub Vec<Vec<u8>>);
+pub(crate) struct RecordsInMemory(pub Vec<Vec<u8>>);
 
 #[cfg(test)]
-impl PathRecords for Records {
+impl PathRecords for RecordsInMemory {
     fn len(&self) -> usize {
         self.0.len()
     }

@@ -10,7 +10,7 @@ use crate::json;
 
 /// A text that an agent puts into user messages: its beginning and its end. An aside without an end
 /// extends to the end of its block.
-pub(crate) type Aside = (&'static str, &'static str);
+pub(crate) type InsertedText = (&'static str, &'static str);
 
 /// Returns the user's own text in the content of a message, without its asides; empty if there is
 /// none.
@@ -76,7 +76,7 @@ fn without_asides(text: &str) -> &str {
 }
 
 /// Returns the text after an aside; `None` if the text does not begin with it.
-fn after(text: &str, (start, end): Aside) -> Option<&str> {
+fn after(text: &str, (start, end): InsertedText) -> Option<&str> {
     let inside = text.get(start.len()..).filter(|_| starts(text, start))?;
     if end.is_empty() {
         return Some("");

@@ -1,7 +1,7 @@
 //! Checks that every dialect whose files are only read must pass, run on a fixture of each.
 
-use super::split::{What, split};
-use super::{Class, Dialect, Glance};
+use super::split::{SegmentKind, split};
+use super::{Class, Dialect, QuickRead};
 use crate::convert::{ConvertOptions, convert_session};
 use crate::entry::Role;
 use crate::session::OpenOptions;
@@ -48,17 +48,17 @@ fn readers_agree(dialect: Dialect, fixture: &str) {
     for line in fixture.lines().map(str::as_bytes) {
         let mut parts = Vec::new();
         split(line, dialect.codec(), |segment| parts.push(segment.what));
-        match dialect.codec().glance(line) {
-            Glance::Unclear => continue,
-            Glance::Side => assert_eq!(parts, [What::Side]),
-            Glance::Entry(head, _) => assert_eq!(parts, [What::Entry(head)]),
+        match dialect.codec().quick_read(line) {
+            QuickRead::Unclear => continue,
+            QuickRead::Side => assert_eq!(parts, [SegmentKind::Side]),
+            QuickRead::Entry(head, _) => assert_eq!(parts, [SegmentKind::Entry(head)]),
         }
         quick += 1;
-        let torn = dialect.codec().glance(&line[..line.len() - 1]);
-        assert!(matches!(torn, Glance::Unclear), "{torn:?}");
+        let torn = dialect.codec().quick_read(&line[..line.len() - 1]);
+        assert!(matches!(torn, QuickRead::Unclear), "{torn:?}");
         let glued = [line, line].concat();
-        let glued = dialect.codec().glance(&glued);
-        assert!(matches!(glued, Glance::Unclear), "{glued:?}");
+        let glued = dialect.codec().quick_read(&glued);
+        assert!(matches!(glued, QuickRead::Unclear), "{glued:?}");
     }
     assert!(quick * 2 > fixture.lines().count(), "most lines need a thorough look");
 }

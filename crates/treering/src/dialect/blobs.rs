@@ -219,7 +219,7 @@ enum BlobContext {
 }
 
 /// An object or array that is still open.
-struct Open {
+struct OpenContainer {
     is_object: bool,
     place: BlobContext,
     /// The name of the current member; only for objects.
@@ -239,7 +239,7 @@ fn find(message: &[u8]) -> Vec<Reference> {
     if memchr::memmem::find(message, PREFIX).is_none() {
         return found;
     }
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenContainer> = Vec::new();
     let mut at = 0;
     while let Some(&byte) = message.get(at) {
         let start = at;
@@ -248,7 +248,7 @@ fn find(message: &[u8]) -> Vec<Reference> {
             b'{' | b'[' => {
                 let place =
                     open.last().map_or(BlobContext::Elsewhere, |outer| outer.inner_place(message));
-                open.push(Open::new(byte == b'{', place, found.len()));
+                open.push(OpenContainer::new(byte == b'{', place, found.len()));
             }
             b'}' | b']' => {
                 if let Some(closed) = open.pop() {
@@ -274,10 +274,10 @@ fn find(message: &[u8]) -> Vec<Reference> {
     found
 }
 
-impl Open {
+impl OpenContainer {
     fn new(is_object: bool, place: BlobContext, before: usize) -> Self {
         let (kind, mime, data, result, url) = (None, None, None, None, None);
-        Open { is_object, place, key: 0..0, kind, mime, data, result, url, before }
+        OpenContainer { is_object, place, key: 0..0, kind, mime, data, result, url, before }
     }
 
     fn inner_place(&self, message: &[u8]) -> BlobContext {

@@ -26,7 +26,7 @@ pub(crate) enum Class {
 
 /// The result of a quick read of a line.
 #[derive(Debug)]
-pub(crate) enum Glance<'a> {
+pub(crate) enum QuickRead<'a> {
     /// The line begins with the head of an entry. The number is the length of the head in bytes.
     Entry(Head<'a>, usize),
     /// The line is a single record that is not an entry.
@@ -56,7 +56,7 @@ pub(crate) struct Stamp<'a> {
 
 /// The fields of a new session's header.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct About<'a> {
+pub(crate) struct NewHeader<'a> {
     pub id: &'a str,
     pub cwd: &'a str,
     pub parent_session: Option<&'a str>,
@@ -79,10 +79,10 @@ pub(crate) trait Codec: Sync + fmt::Debug {
 
     /// Reads a line as `quick` does, including records that are not entries. The line must be
     /// complete.
-    fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
+    fn quick_read<'a>(&self, line: &'a [u8]) -> QuickRead<'a> {
         match self.quick(line) {
-            Some((head, used)) => Glance::Entry(head, used),
-            None => Glance::Unclear,
+            Some((head, used)) => QuickRead::Entry(head, used),
+            None => QuickRead::Unclear,
         }
     }
 
@@ -134,7 +134,7 @@ pub(crate) trait Codec: Sync + fmt::Debug {
 
     /// Returns the first lines of a new session, without the last newline; `None` if treering
     /// cannot write this dialect.
-    fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>> {
+    fn encode_header(&self, about: &NewHeader<'_>) -> Option<Vec<u8>> {
         let _ = about;
         None
     }

@@ -56,7 +56,7 @@ pub(crate) fn detect_start(start: &[u8], is_all: bool) -> Option<Dialect> {
 
 /// The likely dialect after the records so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Leaning {
+enum LikelyDialect {
     Nothing,
     /// A header or entries as pi writes them.
     Pi,
@@ -66,16 +66,16 @@ enum Leaning {
 
 fn of_bytes(bytes: &[u8]) -> Option<Dialect> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    let mut leaning = Leaning::Nothing;
+    let mut leaning = LikelyDialect::Nothing;
     let mut seen = AfterPi::default();
     let mut records = lines(bytes).take(RECORDS);
     while let Some(line) = records.next() {
-        if leaning == Leaning::Pi {
+        if leaning == LikelyDialect::Pi {
             seen.take(line);
             continue;
         }
         let record = FirstRecord::of(line);
-        if leaning == Leaning::Operator {
+        if leaning == LikelyDialect::Operator {
             if record.has_contents() {
                 return Some(operator_or_tau(line));
             }
@@ -96,16 +96,16 @@ fn of_bytes(bytes: &[u8]) -> Option<Dialect> {
             if record.is_message() {
                 return Some(operator_or_tau(line));
             }
-            leaning = Leaning::Operator;
+            leaning = LikelyDialect::Operator;
         } else if record.type_is("session") || record.has("parentId") {
-            leaning = Leaning::Pi;
+            leaning = LikelyDialect::Pi;
             seen.pi += usize::from(record.has("parentId"));
         }
     }
     match leaning {
-        Leaning::Nothing => None,
-        Leaning::Pi => Some(seen.dialect()),
-        Leaning::Operator => Some(Dialect::Operator),
+        LikelyDialect::Nothing => None,
+        LikelyDialect::Pi => Some(seen.dialect()),
+        LikelyDialect::Operator => Some(Dialect::Operator),
     }
 }
 
@@ -138,10 +138,10 @@ impl<'a> AfterPi<'a> {
             return;
         }
         let record = FirstRecord::of(line);
-        match record.certain(Leaning::Pi) {
+        match record.certain(LikelyDialect::Pi) {
             Some(Dialect::Omp) => self.omp += 1,
             Some(_) => self.uuid += 1,
-            None if record.is_operators(Leaning::Pi) => {
+            None if record.is_operators(LikelyDialect::Pi) => {
                 self.operator += 1;
                 if record.is_message() {
                     self.message.get_or_insert(line);
@@ -253,9 +253,9 @@ impl<'a> FirstRecord<'a> {
 
     /// Returns the dialect, if this record decides it. After a header or an entry like pi's, only
     /// what pi could never write counts, because entries may have any members.
-    fn certain(&self, leaning: Leaning) -> Option<Dialect> {
+    fn certain(&self, leaning: LikelyDialect) -> Option<Dialect> {
         let is_header = self.type_is("session");
-        if leaning == Leaning::Nothing && !is_header {
+        if leaning == LikelyDialect::Nothing && !is_header {
             let is_its =
                 |dialect: &Dialect| dialect.facts().recognizes.is_some_and(|is_its| is_its(self));
             if let Some(dialect) = Dialect::ALL.into_iter().find(is_its) {
@@ -269,10 +269,10 @@ impl<'a> FirstRecord<'a> {
             return Some(Dialect::Uuid);
         }
         if self.has_all(&["uuid", "parentUuid", "type"]) && !self.has_any(&["id", "parentId"]) {
-            let is_claude = leaning == Leaning::Nothing && self.type_in(&CLAUDE_CHAIN);
+            let is_claude = leaning == LikelyDialect::Nothing && self.type_in(&CLAUDE_CHAIN);
             return Some(if is_claude { Dialect::ClaudeCode } else { Dialect::Uuid });
         }
-        if leaning != Leaning::Nothing || is_header {
+        if leaning != LikelyDialect::Nothing || is_header {
             return None;
         }
         if self.type_is("title") && self.has("v") && !self.has("id") {
@@ -295,13 +295,13 @@ impl<'a> FirstRecord<'a> {
         self.has("parentId") && (names_model || self.type_in(omp::types()))
     }
 
-    fn is_operators(&self, leaning: Leaning) -> bool {
+    fn is_operators(&self, leaning: LikelyDialect) -> bool {
         self.type_is("session_header")
             || self.type_is("session")
                 && (self.has("parent_session") || self.has_number("timestamp"))
             || self.has("parent_id") && !self.has("parentId")
             || self.has_contents() && !self.has("parentId")
-            || leaning == Leaning::Pi
+            || leaning == LikelyDialect::Pi
                 && !self.has("parentId")
                 && self.has_any(&[
                     "model_id",
@@ -379,8 +379,8 @@ mod tests {
         fn what_its_first_members_call_plain_settles_nothing(line in record()) {
             if is_plain(line.as_bytes()) {
                 let record = FirstRecord::of(line.as_bytes());
-                prop_assert!(record.certain(Leaning::Pi).is_none());
-                prop_assert!(!record.is_operators(Leaning::Pi) && record.has("parentId"));
+                prop_assert!(record.certain(LikelyDialect::Pi).is_none());
+                prop_assert!(!record.is_operators(LikelyDialect::Pi) && record.has("parentId"));
             }
         }
 

@@ -32,7 +32,7 @@ pub enum Outcome {
 }
 
 /// An entry to be written, in treering's format.
-pub(crate) struct Item {
+pub(crate) struct ExportEntry {
     /// The row that the entry comes from; `None` for further messages of the previous row.
     pub row: Option<Row>,
     pub id: String,
@@ -44,7 +44,7 @@ pub(crate) struct Item {
     pub is_reset: bool,
 }
 
-impl Item {
+impl ExportEntry {
     /// Returns the id of the row that the entry comes from.
     pub(crate) fn base(&self) -> &str {
         let extra = self.id.rsplit_once('.').filter(|_| self.row.is_none());
@@ -68,7 +68,7 @@ pub(crate) fn name_of(entry: &NewEntry) -> String {
 }
 
 /// The session that is exported.
-pub(crate) trait Source {
+pub(crate) trait ExportSource {
     fn header(&self) -> &Header;
 
     fn tree(&self) -> &Tree;
@@ -84,7 +84,7 @@ pub(crate) trait Source {
     fn end(&self, row: Row) -> Option<String>;
 
     /// Calls `each` for every entry to be written, in file order.
-    fn each(&self, each: &mut dyn FnMut(Item) -> Result<()>) -> Result<()>;
+    fn each(&self, each: &mut dyn FnMut(ExportEntry) -> Result<()>) -> Result<()>;
 
     /// Returns the messages that context edits on the active path change, by entry: the message for
     /// a provider, or `None` if an edit removed it.
@@ -95,11 +95,11 @@ pub(crate) trait Source {
 }
 
 /// Receives the outcome for an entry of this name.
-pub(crate) type Report<'a> = dyn FnMut(&str, Outcome) + 'a;
+pub(crate) type ReportOutcome<'a> = dyn FnMut(&str, Outcome) + 'a;
 
 /// The records that the entries of a session became.
 #[derive(Debug, Default)]
-pub(crate) struct Records {
+pub(crate) struct ExportedRecords {
     /// The record that is the parent of each entry's children, by the entry's id.
     pub tails: HashMap<String, String>,
     /// The ids of rows with messages that are not in the result.
@@ -107,4 +107,5 @@ pub(crate) struct Records {
 }
 
 /// Writes a session, and returns the records that its entries became.
-pub(crate) type Export = fn(&dyn Source, &mut dyn Write, &mut Report<'_>) -> Result<Records>;
+pub(crate) type ExportFn =
+    fn(&dyn ExportSource, &mut dyn Write, &mut ReportOutcome<'_>) -> Result<ExportedRecords>;

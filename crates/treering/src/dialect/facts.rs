@@ -1,8 +1,8 @@
 //! The constant facts about each dialect.
 
-use super::aside::Aside;
+use super::aside::InsertedText;
 use super::detect::FirstRecord;
-use super::export::Export;
+use super::export::ExportFn;
 use super::home::{AgentPlace, Destination, ProjectPaths};
 use super::name::Dialect;
 use super::python;
@@ -196,7 +196,7 @@ pub(crate) struct Facts {
     pub own_roles: &'static [&'static str],
     pub name_rule: NameRule,
     /// The texts that this agent puts into user messages, in groups.
-    pub asides: &'static [&'static [Aside]],
+    pub asides: &'static [&'static [InsertedText]],
     /// The heading in this agent's summaries above the user's request.
     pub request_heading: Option<&'static str>,
     pub title_slot: Option<&'static TitleSlot>,
@@ -208,7 +208,7 @@ pub(crate) struct Facts {
     /// The way in which the agent stores the files of subagents.
     pub subagents: Option<&'static SubagentFormat>,
     /// Writes whole sessions in the format of an agent whose files are never appended to.
-    pub export: Option<Export>,
+    pub export: Option<ExportFn>,
     /// Whether the file may have several versions of a record, the last of which counts, and
     /// records with neither an id nor a time. These are then not reported as findings.
     pub updates_records: bool,

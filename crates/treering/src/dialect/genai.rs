@@ -1,8 +1,8 @@
 //! Reads contents of Google's model API (`{role, parts}`), which several agents store unchanged.
 
 use super::shape::{
-    Object, array, count, get, inside, is_object, literal, members, quote, text_block, tool_result,
-    user,
+    ObjectBuilder, array, count, get, inside, is_object, literal, members, quote, text_block,
+    tool_result, user,
 };
 use crate::json;
 
@@ -24,7 +24,7 @@ pub(super) fn parts(content: Option<&[u8]>) -> Vec<Vec<u8>> {
 /// Returns an element of a list of parts; a text becomes a text part.
 fn as_part(element: &[u8]) -> Vec<u8> {
     match element.starts_with(b"\"") {
-        true => Object::new().raw("text", element).close(),
+        true => ObjectBuilder::new().raw("text", element).close(),
         false => element.to_vec(),
     }
 }
@@ -44,13 +44,13 @@ pub(super) fn block(part: &[u8]) -> Option<Vec<u8>> {
     }
     let Some(text) = text else { return Some(part.to_vec()) };
     if thought == Some(b"true") {
-        let block = Object::new().text("type", "thinking").raw("thinking", text);
+        let block = ObjectBuilder::new().text("type", "thinking").raw("thinking", text);
         return Some(block.maybe("thinkingSignature", signature).close());
     }
     (text != b"\"\"" || signature.is_some()).then(|| match signature {
         None => text_block(text),
         Some(signature) => {
-            let block = Object::new().text("type", "text").raw("text", text);
+            let block = ObjectBuilder::new().text("type", "text").raw("text", text);
             block.raw("textSignature", signature).close()
         }
     })
@@ -63,7 +63,7 @@ pub(super) fn blocks(parts: &[Vec<u8>]) -> Vec<Vec<u8>> {
 
 fn tool_call(call: &[u8], signature: Option<&[u8]>) -> Vec<u8> {
     let [id, name, args] = members(call, ["id", "name", "args"]);
-    Object::new()
+    ObjectBuilder::new()
         .text("type", "toolCall")
         .raw("id", &call_id(id, name))
         .raw("name", &quote(inside(name)))
@@ -82,7 +82,7 @@ fn call_id(id: Option<&[u8]>, name: Option<&[u8]>) -> Vec<u8> {
 fn inline_data(data: &[u8]) -> Option<Vec<u8>> {
     let mime_type = literal(data, "mimeType")?;
     let is_image = json::string(mime_type)?.starts_with("image/");
-    let image = Object::new().text("type", "image").raw("data", literal(data, "data")?);
+    let image = ObjectBuilder::new().text("type", "image").raw("data", literal(data, "data")?);
     is_image.then(|| image.raw("mimeType", mime_type).close())
 }
 
@@ -163,7 +163,7 @@ pub(super) fn history(contents: &[&[u8]], millis: Option<i64>) -> Vec<Vec<u8>> {
         let parts = parts(list);
         match role {
             Some(b"\"model\"") => vec![
-                Object::new()
+                ObjectBuilder::new()
                     .text("role", "assistant")
                     .raw("content", &array(&blocks(&parts)))
                     .text("api", API)

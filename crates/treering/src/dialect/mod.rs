@@ -47,7 +47,7 @@ pub(crate) mod versions;
 
 pub(crate) use adapt::adapted;
 pub use agent::AgentContext;
-pub(crate) use codec::{About, Class, Codec, Decoded, Glance, Stamp};
+pub(crate) use codec::{Class, Codec, Decoded, NewHeader, QuickRead, Stamp};
 pub(crate) use detect::{detect, detect_start};
 pub(crate) use facts::{Facts, Keys};
 pub use home::{AgentPlace, BaseDir, Destination, ProjectPaths, SessionNames};
@@ -87,7 +87,7 @@ impl Dialect {
     }
 
     /// Returns the first lines of a new session.
-    pub(crate) fn start(self, about: &About<'_>) -> Result<Vec<u8>> {
+    pub(crate) fn start(self, about: &NewHeader<'_>) -> Result<Vec<u8>> {
         let lines = self.codec().encode_header(about).ok_or(Error::ReadOnlyDialect(self))?;
         Ok([&*lines, b"\n"].concat())
     }

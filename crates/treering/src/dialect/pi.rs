@@ -4,7 +4,7 @@
 use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, NativeKinds};
 use super::home::{AgentPlace, BaseDir};
-use super::{About, Class, Codec, Decoded, Stamp};
+use super::{Class, Codec, Decoded, NewHeader, Stamp};
 use crate::entry::head::{self, Head, role_name};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
@@ -66,7 +66,7 @@ impl Codec for Pi {
         Some(line)
     }
 
-    fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>> {
+    fn encode_header(&self, about: &NewHeader<'_>) -> Option<Vec<u8>> {
         let mut raw =
             format!("{{\"type\":\"session\",\"version\":{}", crate::header::VERSION).into_bytes();
         let mut field = |key: &str, value: &str| {

@@ -4,8 +4,8 @@
 //! line is read again before it is written: it must be one entry with this id and parent. A message
 //! in the agent's usual format that has all three is read only once.
 
-use super::split::{What, split};
-use super::{Codec, Dialect, Glance};
+use super::split::{SegmentKind, split};
+use super::{Codec, Dialect, QuickRead};
 use crate::entry::head::{Head, MAX_ID, Name};
 use crate::entry::{Kind, NewEntry, Parent, Record};
 use crate::error::{Error, Result};
@@ -72,7 +72,7 @@ pub(crate) fn entry(dialect: Dialect, record: &[u8]) -> Result<NewEntry> {
 /// The head is what every later reader of the line finds: see [`split`](super::split).
 fn usual(dialect: Dialect, record: &[u8]) -> Option<NewEntry> {
     let (codec, facts) = (dialect.codec(), dialect.facts());
-    let Glance::Entry(head, used) = codec.glance(record) else { return None };
+    let QuickRead::Entry(head, used) = codec.quick_read(record) else { return None };
     let (id, parent) = (head.id?, head.parent?);
     let is_name = |id: &Name<'_>| !id.is_number && (1..=MAX_ID).contains(&id.text.len());
     let is_whole = json::skip_value(record, 0) == Some(record.len());
@@ -154,11 +154,11 @@ fn only_entry<'a>(line: &'a [u8], codec: &dyn Codec) -> Result<Head<'a>, &'stati
         found = Some(segment.what);
     });
     match found {
-        Some(What::Entry(head)) if count == 1 => Ok(head),
-        Some(What::Header | What::HeaderNode(_)) if count == 1 => {
+        Some(SegmentKind::Entry(head)) if count == 1 => Ok(head),
+        Some(SegmentKind::Header | SegmentKind::HeaderNode(_)) if count == 1 => {
             Err("it is the header of a session")
         }
-        Some(What::Side) if count == 1 => Err("it is not an entry of the tree"),
+        Some(SegmentKind::Side) if count == 1 => Err("it is not an entry of the tree"),
         _ => Err("it is not one whole JSON object"),
     }
 }

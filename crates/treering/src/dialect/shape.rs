@@ -1,7 +1,7 @@
 //! Reads the members of other agents' records, and builds messages in treering's format. Values are
 //! copied as raw JSON.
 
-use super::{Class, Glance};
+use super::{Class, QuickRead};
 use crate::entry::head::{self, Head, Marks};
 use crate::json::{self, Members, ObjectEnd};
 use std::borrow::Cow;
@@ -55,11 +55,11 @@ pub(crate) fn is_object(value: &[u8]) -> bool {
 }
 
 /// A JSON object under construction. Values are added as raw JSON.
-pub(crate) struct Object(Vec<u8>);
+pub(crate) struct ObjectBuilder(Vec<u8>);
 
-impl Object {
+impl ObjectBuilder {
     pub(crate) fn new() -> Self {
-        Object(b"{".to_vec())
+        ObjectBuilder(b"{".to_vec())
     }
 
     pub(crate) fn raw(mut self, key: &str, value: &[u8]) -> Self {
@@ -136,35 +136,35 @@ pub(crate) fn whole_line<'a, const N: usize>(
 
 /// Returns the result of a quick read of a line whose class is known, from the literals of its id,
 /// parent and time.
-pub(crate) fn glance<'a>(
+pub(crate) fn quick_read<'a>(
     line: &[u8],
     class: Class,
     [id, parent, time]: [Option<&'a [u8]>; 3],
-) -> Glance<'a> {
+) -> QuickRead<'a> {
     let (kind, role) = match class {
         Class::Entry(kind, role) => (kind, role),
-        Class::Side => return Glance::Side,
-        Class::Header | Class::HeaderNode => return Glance::Unclear,
+        Class::Side => return QuickRead::Side,
+        Class::Header | Class::HeaderNode => return QuickRead::Unclear,
     };
     let (id, parent) = (id.and_then(head::name), parent.and_then(head::name));
     let time = time.and_then(head::timestamp);
     match id {
         Some(_) => {
             let marks = Marks::default();
-            Glance::Entry(Head { kind, role, id, parent, time, marks }, line.len())
+            QuickRead::Entry(Head { kind, role, id, parent, time, marks }, line.len())
         }
-        None => Glance::Unclear,
+        None => QuickRead::Unclear,
     }
 }
 
 /// Returns a text block with this literal.
 pub(crate) fn text_block(literal: &[u8]) -> Vec<u8> {
-    Object::new().text("type", "text").raw("text", literal).close()
+    ObjectBuilder::new().text("type", "text").raw("text", literal).close()
 }
 
 /// An answer of a model, with the fields of treering's format.
 #[derive(Debug)]
-pub(crate) struct Answer<'a> {
+pub(crate) struct AnswerFields<'a> {
     /// The blocks of the answer, as JSON.
     pub content: &'a [Vec<u8>],
     /// The API name of its signatures.
@@ -180,7 +180,7 @@ pub(crate) struct Answer<'a> {
     pub millis: Option<i64>,
 }
 
-impl Answer<'_> {
+impl AnswerFields<'_> {
     /// Returns the message.
     pub(crate) fn message(&self) -> Vec<u8> {
         let is_call = |block: &Vec<u8>| json::get(block, "type") == Some(b"\"toolCall\"");
@@ -188,7 +188,7 @@ impl Answer<'_> {
             true => "toolUse",
             false => "stop",
         });
-        Object::new()
+        ObjectBuilder::new()
             .text("role", "assistant")
             .raw("content", &array(self.content))
             .text("api", self.api)
@@ -212,7 +212,7 @@ pub(crate) fn usage([input, output, read, write]: [u64; 4]) -> Vec<u8> {
 
 /// Returns a user message of these blocks.
 pub(crate) fn user(content: &[Vec<u8>], millis: Option<i64>) -> Vec<u8> {
-    Object::new()
+    ObjectBuilder::new()
         .text("role", "user")
         .raw("content", &array(content))
         .raw("timestamp", &time(millis))
@@ -227,7 +227,7 @@ pub(crate) fn tool_result(
     is_error: bool,
     millis: Option<i64>,
 ) -> Vec<u8> {
-    Object::new()
+    ObjectBuilder::new()
         .text("role", "toolResult")
         .raw("toolCallId", call)
         .raw("toolName", name)

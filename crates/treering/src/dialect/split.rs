@@ -21,11 +21,11 @@ use std::ops::Range;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Segment<'a> {
     pub span: Range<usize>,
-    pub what: What<'a>,
+    pub what: SegmentKind<'a>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum What<'a> {
+pub(crate) enum SegmentKind<'a> {
     Header,
     /// A header that is also a node of the tree.
     HeaderNode(Head<'a>),
@@ -44,12 +44,12 @@ pub(crate) fn split<'a>(line: &'a [u8], codec: &dyn Codec, mut each: impl FnMut(
     while at < line.len() {
         let (what, stop) = match object(line, at, codec) {
             // After the first record, only an object with an id and a parent is an entry.
-            (What::Entry(head), end)
+            (SegmentKind::Entry(head), end)
                 if at > first && !is_complete(&line[at..end], &head, codec) =>
             {
-                (What::Damaged, glued(line, end, codec).unwrap_or(line.len()))
+                (SegmentKind::Damaged, glued(line, end, codec).unwrap_or(line.len()))
             }
-            (What::Damaged | What::DamagedEntry(_), _) => {
+            (SegmentKind::Damaged | SegmentKind::DamagedEntry(_), _) => {
                 // The bytes after a fragment are not part of it, so its head is read without them.
                 let stop = glued(line, at + 1, codec).unwrap_or(line.len());
                 (object(&line[..stop], at, codec).0, stop)
@@ -62,7 +62,7 @@ pub(crate) fn split<'a>(line: &'a [u8], codec: &dyn Codec, mut each: impl FnMut(
 }
 
 /// Returns the class of the object at `at`, and its end, or how far it could be read.
-fn object<'a>(line: &'a [u8], at: usize, codec: &dyn Codec) -> (What<'a>, usize) {
+fn object<'a>(line: &'a [u8], at: usize, codec: &dyn Codec) -> (SegmentKind<'a>, usize) {
     let facts = codec.facts();
     let keys = &facts.keys;
     let (mut kind, mut id, mut parent, mut time) = (None, None, None, None);
@@ -82,7 +82,7 @@ fn object<'a>(line: &'a [u8], at: usize, codec: &dyn Codec) -> (What<'a>, usize)
     let (is_closed, end) = match members.end {
         ObjectEnd::Closed(end) => (true, end),
         ObjectEnd::Broken(reached) => (false, reached),
-        ObjectEnd::Open => return (What::Damaged, line.len()),
+        ObjectEnd::Open => return (SegmentKind::Damaged, line.len()),
     };
     let type_name = kind.and_then(json::string);
     // A message's role may be readable even if the message is incomplete, so all bytes are passed
@@ -92,20 +92,20 @@ fn object<'a>(line: &'a [u8], at: usize, codec: &dyn Codec) -> (What<'a>, usize)
     let (kind, role) = match class {
         Class::Entry(kind, role) => (kind, role),
         Class::HeaderNode => (Kind::Other, None),
-        Class::Header if is_closed => return (What::Header, end),
-        Class::Side if is_closed => return (What::Side, end),
-        Class::Header | Class::Side => return (What::Damaged, end),
+        Class::Header if is_closed => return (SegmentKind::Header, end),
+        Class::Side if is_closed => return (SegmentKind::Side, end),
+        Class::Header | Class::Side => return (SegmentKind::Damaged, end),
     };
     let (id, named_parent) = (id.and_then(name), parent.is_some());
     let (parent, time) = (parent.and_then(name), time.and_then(|time| facts.time.parse(time)));
     let head = Head { kind, role, id, parent, time, marks: codec.marks(record) };
     let what = match (is_closed, class) {
-        (true, Class::HeaderNode) => What::HeaderNode(head),
-        (true, _) => What::Entry(head),
+        (true, Class::HeaderNode) => SegmentKind::HeaderNode(head),
+        (true, _) => SegmentKind::Entry(head),
         (false, _) if type_name.is_some() && head.id.is_some() && named_parent => {
-            What::DamagedEntry(head)
+            SegmentKind::DamagedEntry(head)
         }
-        _ => What::Damaged,
+        _ => SegmentKind::Damaged,
     };
     (what, end)
 }
@@ -125,9 +125,9 @@ fn glued(line: &[u8], from: usize, codec: &dyn Codec) -> Option<usize> {
             continue;
         }
         match run_of_entries(line, at, codec) {
-            Run::ToTheEnd => return Some(at),
-            Run::OtherObject(end) => at = end,
-            Run::Broken(read) => {
+            FragmentEnd::ToTheEnd => return Some(at),
+            FragmentEnd::OtherObject(end) => at = end,
+            FragmentEnd::Broken(read) => {
                 budget = budget.checked_sub(read - at)?;
                 at += 1;
             }
@@ -136,7 +136,7 @@ fn glued(line: &[u8], from: usize, codec: &dyn Codec) -> Option<usize> {
     None
 }
 
-enum Run {
+enum FragmentEnd {
     ToTheEnd,
     /// A complete object that is not an entry: a piece of the fragment.
     OtherObject(usize),
@@ -144,21 +144,21 @@ enum Run {
     Broken(usize),
 }
 
-fn run_of_entries(line: &[u8], start: usize, codec: &dyn Codec) -> Run {
+fn run_of_entries(line: &[u8], start: usize, codec: &dyn Codec) -> FragmentEnd {
     let mut at = start;
     while at < line.len() {
         match object(line, at, codec) {
-            (What::Entry(head), end) if is_complete(&line[at..end], &head, codec) => {
+            (SegmentKind::Entry(head), end) if is_complete(&line[at..end], &head, codec) => {
                 at = json::skip_space(line, end);
             }
-            (What::Damaged | What::DamagedEntry(_), reached) => {
-                return Run::Broken(reached.max(start));
+            (SegmentKind::Damaged | SegmentKind::DamagedEntry(_), reached) => {
+                return FragmentEnd::Broken(reached.max(start));
             }
-            (_, end) if at == start => return Run::OtherObject(end),
-            (_, reached) => return Run::Broken(reached.max(start)),
+            (_, end) if at == start => return FragmentEnd::OtherObject(end),
+            (_, reached) => return FragmentEnd::Broken(reached.max(start)),
         }
     }
-    Run::ToTheEnd
+    FragmentEnd::ToTheEnd
 }
 
 /// Returns whether an object in the middle of a line is an entry: it has a type, an id and a
@@ -180,11 +180,11 @@ mod tests {
         split(line.as_bytes(), &Pi, |segment| {
             let id = |head: &Head<'_>| head.id.as_ref().map_or("-", |id| &id.text).to_owned();
             found.push(match &segment.what {
-                What::Header | What::HeaderNode(_) => ("header", String::new()),
-                What::Side => ("side", String::new()),
-                What::Entry(head) => ("entry", id(head)),
-                What::DamagedEntry(head) => ("damaged entry", id(head)),
-                What::Damaged => ("damaged", String::new()),
+                SegmentKind::Header | SegmentKind::HeaderNode(_) => ("header", String::new()),
+                SegmentKind::Side => ("side", String::new()),
+                SegmentKind::Entry(head) => ("entry", id(head)),
+                SegmentKind::DamagedEntry(head) => ("damaged entry", id(head)),
+                SegmentKind::Damaged => ("damaged", String::new()),
             });
         });
         found
@@ -200,7 +200,7 @@ mod tests {
         for line in [A, B, C] {
             let (head, _) = quick(line.as_bytes()).unwrap();
             split(line.as_bytes(), &Pi, |segment| {
-                assert_eq!(segment.what, What::Entry(head.clone()))
+                assert_eq!(segment.what, SegmentKind::Entry(head.clone()))
             });
         }
         let mut torn_heads = 0;
@@ -210,7 +210,7 @@ mod tests {
                 let Some((head, _)) = quick(torn) else { continue };
                 torn_heads += 1;
                 split(torn, &Pi, |segment| {
-                    assert_eq!(segment.what, What::DamagedEntry(head.clone()))
+                    assert_eq!(segment.what, SegmentKind::DamagedEntry(head.clone()))
                 });
             }
         }
@@ -264,7 +264,7 @@ mod tests {
         let read = |line: &str| {
             let mut heads = Vec::new();
             split(line.as_bytes(), &Pi, |segment| {
-                if let What::Entry(head) = segment.what {
+                if let SegmentKind::Entry(head) = segment.what {
                     let text = |name: Option<Name<'_>>| name.map(|name| name.text.into_owned());
                     heads.push((text(head.id), text(head.parent)));
                 }

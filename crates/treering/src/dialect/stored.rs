@@ -244,14 +244,14 @@ pub(super) fn mixed(fingerprint: u64, bytes: &[u8]) -> u64 {
 /// Returns JSON that a database stores as text, on one line. Text that is not a JSON object becomes
 /// an object with that text.
 pub(super) fn object_in_line(text: &str) -> Vec<u8> {
-    use super::shape::Object;
+    use super::shape::ObjectBuilder;
     let bytes = text.trim().as_bytes();
     let is_object = bytes.starts_with(b"{")
         && crate::json::skip_value(bytes, 0).is_some_and(|end| end == bytes.len());
     match is_object {
         // A newline between the values of an object can be replaced by a space.
         true => bytes.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte }).collect(),
-        false => Object::new().text("damaged", text).close(),
+        false => ObjectBuilder::new().text("damaged", text).close(),
     }
 }
 

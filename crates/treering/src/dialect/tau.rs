@@ -5,7 +5,7 @@ use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, NameRule};
 use super::home::{AgentPlace, BaseDir};
 use super::operator::{self, Style};
-use super::{About, Class, Codec, Decoded, Dialect, RequestMetadata, Stamp};
+use super::{Class, Codec, Decoded, Dialect, NewHeader, RequestMetadata, Stamp};
 use crate::entry::NewEntry;
 use crate::entry::head::Head;
 use crate::error::Result;
@@ -53,7 +53,7 @@ impl Codec for Tau {
         Some(operator::encode(entry, stamp, Style::Tau))
     }
 
-    fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>> {
+    fn encode_header(&self, about: &NewHeader<'_>) -> Option<Vec<u8>> {
         Some(operator::encode_header(about))
     }
 

@@ -8,7 +8,7 @@
 //! pi's.
 
 use super::agent::{AgentContext, PathRecords};
-use super::{About, Class, Codec, Decoded, Facts, Keys, Stamp, embed, pi};
+use super::{Class, Codec, Decoded, Facts, Keys, NewHeader, Stamp, embed, pi};
 use crate::entry::head::Head;
 use crate::entry::{Kind, NewEntry};
 use crate::error::Result;
@@ -109,7 +109,7 @@ impl Codec for Uuid {
         })
     }
 
-    fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>> {
+    fn encode_header(&self, about: &NewHeader<'_>) -> Option<Vec<u8>> {
         let mut raw =
             format!("{{\"type\":\"session\",\"version\":{VERSION},\"uuid\":").into_bytes();
         json::write_string(&mut raw, &super::node_id(about.id));

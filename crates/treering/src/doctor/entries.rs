@@ -17,14 +17,14 @@ const LARGE: u64 = 1 << 20;
 const MAX_LARGE: usize = 5;
 
 /// Problems, and the offset of the line each is on.
-pub(super) type Found = Vec<(u64, Problem)>;
+pub(super) type LocatedProblems = Vec<(u64, Problem)>;
 
 /// Reads every entry that is not known to be damaged.
-pub(super) fn examine(view: &Snapshot, loaded: &Loaded, found: &mut Found) -> Result<()> {
+pub(super) fn examine(view: &Snapshot, loaded: &Loaded, found: &mut LocatedProblems) -> Result<()> {
     let tree = view.tree();
     let mut bodies = Bodies::default();
     let mut look =
-        Look { loaded, found, tools: Tools::default(), unknown: UnknownTypes::default() };
+        EntryCheck { loaded, found, tools: Tools::default(), unknown: UnknownTypes::default() };
     let mut more = Vec::new();
     for row in tree.live() {
         let node = *tree.node(row);
@@ -53,7 +53,7 @@ pub(super) fn examine(view: &Snapshot, loaded: &Loaded, found: &mut Found) -> Re
         }
         look.at(row, &body, &more);
     }
-    let Look { tools, unknown, .. } = look;
+    let EntryCheck { tools, unknown, .. } = look;
     found.extend(unknown.problems());
     tools.examine(view, found)?;
     large(view, found);
@@ -70,14 +70,14 @@ fn is_header_node(loaded: &Loaded, node: &Node) -> bool {
     node.offset == loaded.header_span.start && !loaded.header_span.is_empty()
 }
 
-struct Look<'a> {
+struct EntryCheck<'a> {
     loaded: &'a Loaded,
-    found: &'a mut Found,
+    found: &'a mut LocatedProblems,
     tools: Tools,
     unknown: UnknownTypes,
 }
 
-impl Look<'_> {
+impl EntryCheck<'_> {
     fn find(&mut self, row: Row, problem: Problem) {
         if self.found.len() < MAX_FINDINGS {
             self.found.push((self.loaded.tree.node(row).offset, problem));
@@ -162,7 +162,7 @@ impl UnknownTypes {
 }
 
 /// Reports the largest entries, if any is large.
-fn large(view: &Snapshot, found: &mut Found) {
+fn large(view: &Snapshot, found: &mut LocatedProblems) {
     let tree = view.tree();
     let mut largest: Vec<(u64, Row)> = Vec::new();
     for row in tree.live() {

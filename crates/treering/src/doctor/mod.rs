@@ -35,7 +35,7 @@ use crate::migrate;
 use crate::session::Session;
 use crate::snapshot::Snapshot;
 use crate::tree::Row;
-use entries::{Found, UnknownTypes};
+use entries::{LocatedProblems, UnknownTypes};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use survey::PartKind;
@@ -132,8 +132,8 @@ fn findings(journal: &Arc<dyn Journal>, loaded: &Loaded) -> Result<Vec<Finding>>
     Ok(unique)
 }
 
-fn about_the_header(loaded: &Loaded) -> Found {
-    let mut found = Found::new();
+fn about_the_header(loaded: &Loaded) -> LocatedProblems {
+    let mut found = LocatedProblems::new();
     let start = loaded.header_span.start;
     if loaded.seen == 0 {
         found.push((0, Problem::Empty));
@@ -162,7 +162,7 @@ fn is_header_misplaced(loaded: &Loaded) -> bool {
 fn lines(
     journal: &dyn Journal,
     loaded: &Loaded,
-    found: &mut Found,
+    found: &mut LocatedProblems,
     text: &mut TextFindings,
 ) -> Result<()> {
     let mut unknown = UnknownTypes::default();

@@ -8,16 +8,16 @@ use crate::tree::{NONE, Row};
 
 /// The topmost ancestor of every row. Paths are shortened as they are walked.
 #[derive(Debug)]
-pub(super) struct Tops {
+pub(super) struct TopAncestors {
     above: Vec<Row>,
     #[cfg(test)]
     steps: usize,
 }
 
-impl Tops {
+impl TopAncestors {
     /// Creates the ancestors of rows with these parents, which must not form rings.
     pub(super) fn new(parents: Vec<Row>) -> Self {
-        Tops {
+        TopAncestors {
             above: parents,
             #[cfg(test)]
             steps: 0,
@@ -76,7 +76,7 @@ impl RowRuns {
     }
 
     /// Returns the last row that is not `row` or below it. `row` must have no parent.
-    pub(super) fn nearest(&mut self, row: Row, tops: &mut Tops) -> Row {
+    pub(super) fn nearest(&mut self, row: Row, tops: &mut TopAncestors) -> Row {
         let Some(mut place) = self.rows.len().checked_sub(1) else { return NONE };
         loop {
             if tops.of(self.rows[place]) != row {
@@ -103,7 +103,7 @@ mod tests {
 
     /// Links every row without a parent, in order; the parents, and how many steps that took.
     fn linked(mut parents: Vec<Row>) -> (Vec<Row>, usize) {
-        let (mut tops, mut line) = (Tops::new(parents.clone()), RowRuns::default());
+        let (mut tops, mut line) = (TopAncestors::new(parents.clone()), RowRuns::default());
         for row in rows(parents.len()) {
             if parents[row.index()] == NONE {
                 let parent = line.nearest(row, &mut tops);

@@ -7,7 +7,7 @@
 //! copies.
 
 use super::is_header_misplaced;
-use super::nearest::{RowRuns, Tops};
+use super::nearest::{RowRuns, TopAncestors};
 use super::survey;
 use crate::entry::head;
 use crate::error::{Error, Result};
@@ -140,7 +140,7 @@ impl RepairEdits {
 
     fn settle_parents(&mut self, view: &Snapshot, loaded: &Loaded) -> Result<()> {
         let tree = view.tree();
-        let mut links = Links::new(self, view, loaded)?;
+        let mut links = ParentLinks::new(self, view, loaded)?;
         links.break_rings();
         let parents = links.relink_lost();
         self.relinked = tree
@@ -165,7 +165,7 @@ fn record(view: &Snapshot, row: Row) -> Result<Vec<u8>> {
 }
 
 /// The parents of the rows that stay.
-struct Links<'a> {
+struct ParentLinks<'a> {
     plan: &'a RepairEdits,
     view: &'a Snapshot,
     parents: Vec<Row>,
@@ -175,17 +175,17 @@ struct Links<'a> {
     lost: Vec<bool>,
 }
 
-struct Linked {
+struct NewParents {
     parents: Vec<Row>,
     changed: Vec<bool>,
 }
 
-impl<'a> Links<'a> {
+impl<'a> ParentLinks<'a> {
     fn new(plan: &'a RepairEdits, view: &'a Snapshot, loaded: &Loaded) -> Result<Self> {
         let tree = view.tree();
         let rows = tree.row_count();
         let (parents, changed) = (vec![NONE; rows], vec![false; rows]);
-        let mut links = Links { plan, view, parents, changed, lost: vec![false; rows] };
+        let mut links = ParentLinks { plan, view, parents, changed, lost: vec![false; rows] };
         let owners = links.owners();
         let header = loaded.root_parent().and_then(|id| tree.row(id.as_str())).unwrap_or(NONE);
         // The rows that replace removed ones; `None` if the replacement is lost as well.
@@ -299,10 +299,10 @@ impl<'a> Links<'a> {
     }
 
     /// Links every lost row to the nearest earlier row that is not below it, in nearly linear time.
-    fn relink_lost(mut self) -> Linked {
+    fn relink_lost(mut self) -> NewParents {
         let tree = self.view.tree();
         let kind = |row: Row| usize::from(tree.node(row).has(Node::SIDECHAIN));
-        let mut tops = Tops::new(self.parents.clone());
+        let mut tops = TopAncestors::new(self.parents.clone());
         // The conversations of subagents and the main conversation stay separate.
         let mut lines = [RowRuns::default(), RowRuns::default()];
         for row in tree.rows().filter(|&row| self.plan.keep[row.index()]) {
@@ -314,7 +314,7 @@ impl<'a> Links<'a> {
             }
             lines[kind(row)].push(row);
         }
-        Linked { parents: self.parents, changed: self.changed }
+        NewParents { parents: self.parents, changed: self.changed }
     }
 }
 

@@ -441,8 +441,8 @@ impl RepairPlan {
         let loaded = loaded.at(&self.path);
         let view = Snapshot::new(&loaded, Arc::clone(&journal), false);
         self.prove_entries(&view, own.len()).map_err(|error| match error {
-            Missing::Entry(id) => failed(format!("entry {id} would not be the same")),
-            Missing::Other(error) => error,
+            VerifyError::Entry(id) => failed(format!("entry {id} would not be the same")),
+            VerifyError::Other(error) => error,
         })?;
         repair.remaining = findings(&journal, &loaded)?;
         let left = repair.remaining.iter().find(|finding| REPAIRED.contains(&finding.code()));
@@ -458,7 +458,7 @@ impl RepairPlan {
     }
 
     /// Compares the entries that stay with those of the new session.
-    fn prove_entries(&self, new: &Snapshot, own: usize) -> std::result::Result<(), Missing> {
+    fn prove_entries(&self, new: &Snapshot, own: usize) -> std::result::Result<(), VerifyError> {
         let (old_tree, new_tree) = (self.view.tree(), new.tree());
         let is_header = |offset: u64, loaded: &Loaded| {
             offset == loaded.header_span.start && !loaded.header_span.is_empty()
@@ -472,7 +472,7 @@ impl RepairPlan {
             if self.edits.moves_header && is_header(old_tree.node(row).offset, &self.loaded) {
                 continue;
             }
-            let missing = || Missing::Entry(self.final_id(row));
+            let missing = || VerifyError::Entry(self.final_id(row));
             let mut new_row = new_rows.next().ok_or_else(missing)?;
             if !header_passed {
                 header_passed = true;
@@ -501,7 +501,7 @@ impl RepairPlan {
             }
         }
         match new_rows.next() {
-            Some(more) => Err(Missing::Entry(new_tree.id(more))),
+            Some(more) => Err(VerifyError::Entry(new_tree.id(more))),
             None => Ok(()),
         }
     }
@@ -566,14 +566,14 @@ fn changes(view: &Snapshot, loaded: &Loaded, edits: &RepairEdits) -> Result<Repa
 }
 
 /// The reason why a verification failed.
-enum Missing {
+enum VerifyError {
     Entry(EntryId),
     Other(Error),
 }
 
-impl From<Error> for Missing {
+impl From<Error> for VerifyError {
     fn from(error: Error) -> Self {
-        Missing::Other(error)
+        VerifyError::Other(error)
     }
 }
 

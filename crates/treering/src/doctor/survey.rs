@@ -6,7 +6,7 @@
 //! tree decides whether a part is an entry.
 
 use crate::dialect::Class;
-use crate::dialect::split::{What, split};
+use crate::dialect::split::{SegmentKind, split};
 use crate::json;
 use crate::load::{BOM, Loaded};
 use crate::log::Journal;
@@ -137,10 +137,12 @@ impl LineSurveyor<'_> {
             let record = &bytes[segment.span.clone()];
             let is_whole = json::skip_value(record, 0) == Some(record.len());
             let what = match segment.what {
-                What::Damaged | What::DamagedEntry(_) if !terminated && at + 1 == last => {
+                SegmentKind::Damaged | SegmentKind::DamagedEntry(_)
+                    if !terminated && at + 1 == last =>
+                {
                     self.row_at(place).map_or(PartKind::Torn, PartKind::DamagedEntry)
                 }
-                What::Damaged | What::DamagedEntry(_) => {
+                SegmentKind::Damaged | SegmentKind::DamagedEntry(_) => {
                     self.row_at(place).map_or(PartKind::Fragment, PartKind::DamagedEntry)
                 }
                 _ if is_whole => self.whole(record, place),

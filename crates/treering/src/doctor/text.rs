@@ -6,18 +6,18 @@ use crate::load::BOM;
 #[derive(Debug, Default)]
 pub(super) struct TextFindings {
     has_bom: bool,
-    crlf: Lines,
-    not_utf8: Lines,
+    crlf: FindingLines,
+    not_utf8: FindingLines,
 }
 
 /// The number of lines with a finding, and the first of them.
 #[derive(Debug, Default)]
-struct Lines {
+struct FindingLines {
     first: u64,
     count: u64,
 }
 
-impl Lines {
+impl FindingLines {
     fn add(&mut self, number: u64) {
         self.count += 1;
         if self.count == 1 {
@@ -41,7 +41,7 @@ impl TextFindings {
     pub(super) fn findings(self) -> impl Iterator<Item = Finding> {
         let TextFindings { has_bom, crlf, not_utf8 } = self;
         let bom = has_bom.then_some(Finding { line: Some(1), problem: Problem::ByteOrderMark });
-        let of = |lines: Lines, problem: fn(u64) -> Problem| {
+        let of = |lines: FindingLines, problem: fn(u64) -> Problem| {
             let problem = problem(lines.count);
             (lines.count > 0).then_some(Finding { line: Some(lines.first), problem })
         };

@@ -5,7 +5,7 @@
 //! branch counts. Calls and results are remembered as hashes, in file order, so that bodies are
 //! read once and in order; then one walk over the tree matches them.
 
-use super::entries::Found;
+use super::entries::LocatedProblems;
 use crate::entry::{Role, tool_uses};
 use crate::error::Result;
 use crate::findings::{CallPosition, Problem};
@@ -22,12 +22,12 @@ pub(super) struct Tools {
     hasher: RandomState,
     /// The calls and results in the order of their rows, and within a row in the order of its
     /// messages.
-    uses: Vec<Use>,
+    uses: Vec<CallOrResult>,
 }
 
 /// A call or a result.
 #[derive(Debug, Clone, Copy)]
-struct Use {
+struct CallOrResult {
     row: Row,
     is_call: bool,
     hash: u64,
@@ -38,7 +38,7 @@ impl Tools {
     pub(super) fn take(&mut self, row: Row, message: &[u8]) {
         tool_uses(message, |is_call, call| {
             let hash = self.hasher.hash_one(call);
-            self.uses.push(Use { row, is_call, hash });
+            self.uses.push(CallOrResult { row, is_call, hash });
         });
     }
 
@@ -50,7 +50,7 @@ impl Tools {
     }
 
     /// Reports calls without results and results without calls.
-    pub(super) fn examine(self, view: &Snapshot, found: &mut Found) -> Result<()> {
+    pub(super) fn examine(self, view: &Snapshot, found: &mut LocatedProblems) -> Result<()> {
         if self.uses.is_empty() {
             return Ok(());
         }
@@ -92,7 +92,7 @@ impl Tools {
     }
 
     /// Reads the id of a call again.
-    fn call(&self, bodies: &mut Bodies, view: &Snapshot, wanted: Use) -> Result<String> {
+    fn call(&self, bodies: &mut Bodies, view: &Snapshot, wanted: CallOrResult) -> Result<String> {
         let (mut name, mut more) = (String::new(), Vec::new());
         let Some(body) = bodies.all(view, wanted.row, &mut more)? else { return Ok(name) };
         let first = json::get(&body, "message").unwrap_or_default();
@@ -155,7 +155,7 @@ impl<'a> Matcher<'a> {
 
     fn enter(&mut self, row: Row) {
         for at in self.tools.of(row) {
-            let Use { is_call, hash, .. } = self.tools.uses[at];
+            let CallOrResult { is_call, hash, .. } = self.tools.uses[at];
             if is_call {
                 self.open.entry(hash).or_default().push(at);
             } else if let Some(&call) = self.open.get(&hash).and_then(|calls| calls.last()) {
@@ -167,7 +167,7 @@ impl<'a> Matcher<'a> {
 
     fn leave(&mut self, row: Row) {
         for at in self.tools.of(row).rev() {
-            let Use { is_call, hash, .. } = self.tools.uses[at];
+            let CallOrResult { is_call, hash, .. } = self.tools.uses[at];
             if is_call && let Some(calls) = self.open.get_mut(&hash) {
                 calls.pop();
             }

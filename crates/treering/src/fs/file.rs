@@ -9,10 +9,10 @@ use std::time::SystemTime;
 ///
 /// Reads, writes and seeks like [`std::fs::File`]; `&File` does so as well.
 #[derive(Debug)]
-pub struct File(Inner);
+pub struct File(Handles);
 
 #[derive(Debug)]
-enum Inner {
+enum Handles {
     System(std::fs::File),
     Other(Box<dyn Handle>),
 }
@@ -38,28 +38,28 @@ pub trait Handle: std::fmt::Debug + Send + Sync {
 
 impl From<std::fs::File> for File {
     fn from(file: std::fs::File) -> Self {
-        File(Inner::System(file))
+        File(Handles::System(file))
     }
 }
 
 impl From<Box<dyn Handle>> for File {
     fn from(handle: Box<dyn Handle>) -> Self {
-        File(Inner::Other(handle))
+        File(Handles::Other(handle))
     }
 }
 
 impl File {
     /// Returns whether this is a file of the operating system.
     pub(super) fn is_system(&self) -> bool {
-        matches!(self.0, Inner::System(_))
+        matches!(self.0, Handles::System(_))
     }
 
     /// Reads at `offset` without moving the cursor. Continues after an interruption by a signal.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let read = match &self.0 {
-                Inner::System(file) => system_read_at(file, offset, buffer),
-                Inner::Other(handle) => handle.read_at(offset, buffer),
+                Handles::System(file) => system_read_at(file, offset, buffer),
+                Handles::Other(handle) => handle.read_at(offset, buffer),
             };
             match read {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -71,8 +71,8 @@ impl File {
     /// Returns the metadata.
     pub fn metadata(&self) -> io::Result<Metadata> {
         match &self.0 {
-            Inner::System(file) => Ok(super::system::metadata(&file.metadata()?)),
-            Inner::Other(handle) => handle.metadata(),
+            Handles::System(file) => Ok(super::system::metadata(&file.metadata()?)),
+            Handles::Other(handle) => handle.metadata(),
         }
     }
 
@@ -87,16 +87,16 @@ impl File {
     /// the rest of a small write (since 6.13, on ext4, XFS, Btrfs and tmpfs). So an append must not ask for them.
     pub(crate) fn len_and_links(&self) -> io::Result<(u64, u64)> {
         match &self.0 {
-            Inner::System(file) => super::system::len_and_links(file),
-            Inner::Other(handle) => handle.metadata().map(|found| (found.len, found.links)),
+            Handles::System(file) => super::system::len_and_links(file),
+            Handles::Other(handle) => handle.metadata().map(|found| (found.len, found.links)),
         }
     }
 
     /// Truncates the file, or extends it with zeros.
     pub fn set_len(&self, len: u64) -> io::Result<()> {
         match &self.0 {
-            Inner::System(file) => file.set_len(len),
-            Inner::Other(handle) => handle.set_len(len),
+            Handles::System(file) => file.set_len(len),
+            Handles::Other(handle) => handle.set_len(len),
         }
     }
 
@@ -107,8 +107,8 @@ impl File {
         // Changing the owner may clear permission bits, so the permissions come second.
         if let Some(owner) = of.owner.filter(|_| own.owner != of.owner) {
             match &self.0 {
-                Inner::System(file) => super::system::set_owner(file, owner),
-                Inner::Other(handle) => handle.set_owner(owner),
+                Handles::System(file) => super::system::set_owner(file, owner),
+                Handles::Other(handle) => handle.set_owner(owner),
             }
             .map_err(|error| {
                 io::Error::new(error.kind(), format!("its owner cannot be kept: {error}"))
@@ -121,48 +121,48 @@ impl File {
     /// Sets the permission bits.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
         match &self.0 {
-            Inner::System(file) => super::system::set_mode(file, mode),
-            Inner::Other(handle) => handle.set_mode(mode),
+            Handles::System(file) => super::system::set_mode(file, mode),
+            Handles::Other(handle) => handle.set_mode(mode),
         }
     }
 
     /// Sets the time of the last write.
     pub fn set_modified(&self, time: SystemTime) -> io::Result<()> {
         match &self.0 {
-            Inner::System(file) => file.set_modified(time),
-            Inner::Other(handle) => handle.set_modified(time),
+            Handles::System(file) => file.set_modified(time),
+            Handles::Other(handle) => handle.set_modified(time),
         }
     }
 
     /// Makes content and metadata survive a power failure.
     pub fn sync_all(&self) -> io::Result<()> {
         match &self.0 {
-            Inner::System(file) => file.sync_all(),
-            Inner::Other(handle) => handle.sync_all(),
+            Handles::System(file) => file.sync_all(),
+            Handles::Other(handle) => handle.sync_all(),
         }
     }
 
     /// Makes the content survive a power failure.
     pub fn sync_data(&self) -> io::Result<()> {
         match &self.0 {
-            Inner::System(file) => file.sync_data(),
-            Inner::Other(handle) => handle.sync_data(),
+            Handles::System(file) => file.sync_data(),
+            Handles::Other(handle) => handle.sync_data(),
         }
     }
 
     /// Takes the advisory lock of the file, if no other open file has it.
     pub fn try_lock(&self) -> Result<(), TryLockError> {
         match &self.0 {
-            Inner::System(file) => file.try_lock(),
-            Inner::Other(handle) => handle.try_lock(),
+            Handles::System(file) => file.try_lock(),
+            Handles::Other(handle) => handle.try_lock(),
         }
     }
 
     /// Releases the lock. Closing the file does so, too.
     pub fn unlock(&self) -> io::Result<()> {
         match &self.0 {
-            Inner::System(file) => file.unlock(),
-            Inner::Other(handle) => handle.unlock(),
+            Handles::System(file) => file.unlock(),
+            Handles::Other(handle) => handle.unlock(),
         }
     }
 }
@@ -180,8 +180,8 @@ fn system_read_at(file: &std::fs::File, offset: u64, buffer: &mut [u8]) -> io::R
 impl Read for &File {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &self.0 {
-            Inner::System(file) => (&mut &*file).read(buffer),
-            Inner::Other(handle) => handle.read(buffer),
+            Handles::System(file) => (&mut &*file).read(buffer),
+            Handles::Other(handle) => handle.read(buffer),
         }
     }
 }
@@ -189,8 +189,8 @@ impl Read for &File {
 impl Write for &File {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &self.0 {
-            Inner::System(file) => (&mut &*file).write(bytes),
-            Inner::Other(handle) => handle.write(bytes),
+            Handles::System(file) => (&mut &*file).write(bytes),
+            Handles::Other(handle) => handle.write(bytes),
         }
     }
 
@@ -202,8 +202,8 @@ impl Write for &File {
 impl Seek for &File {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match &self.0 {
-            Inner::System(file) => (&mut &*file).seek(to),
-            Inner::Other(handle) => handle.seek(to),
+            Handles::System(file) => (&mut &*file).seek(to),
+            Handles::Other(handle) => handle.seek(to),
         }
     }
 }

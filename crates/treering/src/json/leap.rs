@@ -18,7 +18,7 @@ pub(crate) fn leap_value(bytes: &[u8], pos: usize) -> Option<usize> {
         _ => return skip_value(bytes, pos),
     };
     let (mut at, mut depth) = (pos + 1, 1_usize);
-    let mut text = Text::default();
+    let mut text = StringState::default();
     while at < bytes.len() {
         let block = Block::at(bytes, at);
         let (quotes, escapes) = text.quotes(&block);
@@ -86,7 +86,7 @@ fn leap_string(bytes: &[u8], pos: usize) -> Option<usize> {
 
 /// Returns the end of the string whose text begins at `at`.
 fn leap_text(bytes: &[u8], mut at: usize) -> Option<usize> {
-    let mut text = Text::inside();
+    let mut text = StringState::inside();
     while at < bytes.len() {
         let (quotes, _) = text.quotes(&Block::at(bytes, at));
         if quotes != 0 {
@@ -99,17 +99,17 @@ fn leap_text(bytes: &[u8], mut at: usize) -> Option<usize> {
 
 /// The state between two blocks.
 #[derive(Default)]
-pub(super) struct Text {
+pub(super) struct StringState {
     /// The bits are all set if the next block begins inside a string, and all clear otherwise.
     inside: u64,
     /// The number is 1 if the first byte of the next block is escaped, and 0 otherwise.
     escaped: u64,
 }
 
-impl Text {
+impl StringState {
     /// Returns the state at the start of a string's text.
     pub(super) fn inside() -> Self {
-        Text { inside: u64::MAX, escaped: 0 }
+        StringState { inside: u64::MAX, escaped: 0 }
     }
 
     fn is_inside(&self) -> bool {

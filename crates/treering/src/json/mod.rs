@@ -17,7 +17,7 @@ mod text;
 pub(crate) use leap::leap_value;
 pub(crate) use text::{decode, decode_exactly, inside, quoted, string, to_unicode, write_string};
 
-use leap::Text;
+use leap::StringState;
 use seek::{BLOCK, Block, next_special};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -47,7 +47,7 @@ pub(crate) fn skip_string(bytes: &[u8], pos: usize) -> Option<usize> {
 /// Texts of agents are often source code, with an escape every few bytes: 64 bytes are checked
 /// together, and only rare escapes are checked one by one.
 fn skip_escapes(bytes: &[u8], mut at: usize) -> Option<usize> {
-    let mut text = Text::inside();
+    let mut text = StringState::inside();
     while at < bytes.len() {
         let block = Block::at(bytes, at);
         let (quotes, backslashes) = (block.mask(b'"'), block.mask(b'\\'));

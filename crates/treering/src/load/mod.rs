@@ -9,8 +9,8 @@ mod title;
 pub(crate) use streamed::MAX_STREAMED;
 
 use crate::dialect::facts::HeaderPlace;
-use crate::dialect::split::{Segment, What, split};
-use crate::dialect::{self, Codec, Dialect, Facts, Glance, Linker, versions};
+use crate::dialect::split::{Segment, SegmentKind, split};
+use crate::dialect::{self, Codec, Dialect, Facts, Linker, QuickRead, versions};
 use crate::entry::Kind;
 use crate::entry::head::{self, Head};
 use crate::error::{Error, Result};
@@ -397,13 +397,13 @@ impl Loaded {
         let is_unknown = self.header.is_none() && self.facts.header == HeaderPlace::Anywhere;
         let is_numbered = self.shape != Some(Shape::Tree) && !self.facts.is_chain();
         if line.terminated && !is_unknown && !is_numbered {
-            match self.glance(bytes) {
-                Glance::Entry(head, used)
+            match self.quick_read(bytes) {
+                QuickRead::Entry(head, used)
                     if !is_fact(head.kind) && self.parent_key.find(&bytes[used..]).is_none() =>
                 {
                     return Ok(self.entry(head, line.offset, line.len, None, false));
                 }
-                Glance::Side => {
+                QuickRead::Side => {
                     self.take_side(bytes);
                     return Ok(Insert::InOrder);
                 }
@@ -415,14 +415,14 @@ impl Loaded {
     }
 
     #[inline]
-    fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
+    fn quick_read<'a>(&self, line: &'a [u8]) -> QuickRead<'a> {
         // Called directly, the reader of treering's own format can be inlined.
         match self.facts.is_own_format {
             true => match head::quick(line) {
-                Some((head, used)) => Glance::Entry(head, used),
-                None => Glance::Unclear,
+                Some((head, used)) => QuickRead::Entry(head, used),
+                None => QuickRead::Unclear,
             },
-            false => self.codec().glance(line),
+            false => self.codec().quick_read(line),
         }
     }
 
@@ -452,20 +452,20 @@ impl Loaded {
             let is_tail = !terminated && at + 1 == last;
             let (start, len) = (offset + span.start as u64, span.len() as u64);
             let body = &bytes[span];
-            let is_header = matches!(what, What::Header | What::HeaderNode(_));
+            let is_header = matches!(what, SegmentKind::Header | SegmentKind::HeaderNode(_));
             if self.header.is_none() && self.facts.is_headerless() && !is_header {
                 self.header = codec.header(body);
             }
             match what {
-                What::Header => self.take_header(body, start, number),
-                What::HeaderNode(head) => {
+                SegmentKind::Header => self.take_header(body, start, number),
+                SegmentKind::HeaderNode(head) => {
                     self.take_header(body, start, number);
                     if self.entry(head, start, len, None, false) == Insert::Unsettled {
                         taken = Insert::Unsettled;
                     }
                 }
-                What::Side => self.take_side(body),
-                What::Entry(head) => {
+                SegmentKind::Side => self.take_side(body),
+                SegmentKind::Entry(head) => {
                     if self.header.is_none() && head.id.is_none() && !self.facts.is_headerless() {
                         continue; // Before the header, and nothing that could be linked: no entry.
                     }
@@ -475,10 +475,10 @@ impl Loaded {
                 }
                 // The end is torn: a write is in progress or was interrupted. It was never
                 // acknowledged.
-                What::DamagedEntry(_) | What::Damaged if is_tail => {
+                SegmentKind::DamagedEntry(_) | SegmentKind::Damaged if is_tail => {
                     self.find(number, Problem::TornTail);
                 }
-                What::DamagedEntry(head) => {
+                SegmentKind::DamagedEntry(head) => {
                     if let Some(id) = &head.id {
                         self.find(number, Problem::DamagedEntry(EntryId::from(&*id.text)));
                     }
@@ -486,7 +486,7 @@ impl Loaded {
                         taken = Insert::Unsettled;
                     }
                 }
-                What::Damaged => self.find(number, Problem::Damaged),
+                SegmentKind::Damaged => self.find(number, Problem::Damaged),
             }
         }
         Ok(taken)

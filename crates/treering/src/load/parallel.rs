@@ -5,7 +5,7 @@
 //! half is inserted into the tree. For each line it keeps a few numbers and the ids.
 
 use super::{LoadError, is_fact};
-use crate::dialect::{Codec, Glance};
+use crate::dialect::{Codec, QuickRead};
 use crate::entry::head::{self, Marks, Name};
 use crate::entry::{Kind, Role};
 use crate::log::Journal;
@@ -131,8 +131,8 @@ impl ScannedLines {
     }
 
     fn look(&mut self, codec: &dyn Codec, bytes: &[u8], parent_key: &Needle) -> PackedHead {
-        match codec.glance(bytes) {
-            Glance::Entry(head, used)
+        match codec.quick_read(bytes) {
+            QuickRead::Entry(head, used)
                 if !is_fact(head.kind) && parent_key.find(&bytes[used..]).is_none() =>
             {
                 let head::Head { kind, role, time, marks, .. } = head;
@@ -144,7 +144,7 @@ impl ScannedLines {
                     _ => PackedHead::Unclear,
                 }
             }
-            Glance::Side if !codec.side_matters(bytes) => PackedHead::Side,
+            QuickRead::Side if !codec.side_matters(bytes) => PackedHead::Side,
             _ => PackedHead::Unclear,
         }
     }

@@ -2,7 +2,7 @@
 //! copies of a session.
 
 use super::{LoadError, Loaded};
-use crate::dialect::split::{Segment, What, split};
+use crate::dialect::split::{Segment, SegmentKind, split};
 use crate::dialect::{Codec, Dialect};
 use crate::entry::head::Head;
 use crate::entry::{KEPT_LEAF, Kind};
@@ -91,9 +91,13 @@ impl LogFormat {
         split(line, codec, |Segment { span, what }| {
             count += 1;
             content = match what {
-                What::Header | What::HeaderNode(_) => LineContent::Header,
-                What::Entry(head) => record(codec, line.get(span).unwrap_or_default(), &head),
-                What::Side | What::DamagedEntry(_) | What::Damaged => LineContent::Other,
+                SegmentKind::Header | SegmentKind::HeaderNode(_) => LineContent::Header,
+                SegmentKind::Entry(head) => {
+                    record(codec, line.get(span).unwrap_or_default(), &head)
+                }
+                SegmentKind::Side | SegmentKind::DamagedEntry(_) | SegmentKind::Damaged => {
+                    LineContent::Other
+                }
             };
         });
         // Several records on one line are damage, and are compared as bytes.

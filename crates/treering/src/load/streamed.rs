@@ -14,12 +14,12 @@ use std::io;
 pub(crate) const MAX_STREAMED: u64 = 8 * 1024 * 1024;
 
 /// Called with the state after a line and its bytes.
-type EachLine<'a> = &'a mut dyn FnMut(&Loaded, &[u8]);
+type OnLine<'a> = &'a mut dyn FnMut(&Loaded, &[u8]);
 
 /// A log of which the first bytes have arrived.
-struct Arriving<'a> {
+struct PartialLog<'a> {
     journal: &'a dyn Journal,
-    each: EachLine<'a>,
+    each: OnLine<'a>,
     length: usize,
     bytes: Vec<u8>,
     /// The position up to which newlines were searched for.
@@ -34,12 +34,12 @@ impl Loaded {
     pub(crate) fn stream(
         journal: &dyn Journal,
         length: u64,
-        each: EachLine<'_>,
+        each: OnLine<'_>,
     ) -> Result<(Self, InMemoryFile), LoadError> {
         let length = usize::try_from(length).map_err(io::Error::other)?;
         let bytes = InMemoryFile::spare(length);
         let (loaded, taken) = (None, Insert::InOrder);
-        let mut arriving = Arriving { journal, each, length, bytes, searched: 0, loaded, taken };
+        let mut arriving = PartialLog { journal, each, length, bytes, searched: 0, loaded, taken };
         let mut result = Ok(());
         journal.stream(0..length as u64, &mut |piece| {
             if result.is_ok() {
@@ -51,7 +51,7 @@ impl Loaded {
     }
 }
 
-impl Arriving<'_> {
+impl PartialLog<'_> {
     /// Adds the next bytes, and all lines that end in them.
     fn take(&mut self, piece: &[u8]) -> Result<(), LoadError> {
         self.bytes.extend_from_slice(piece);
@@ -77,7 +77,7 @@ impl Arriving<'_> {
     }
 
     fn finish(self) -> Result<(Loaded, InMemoryFile), LoadError> {
-        let Arriving { journal, length, bytes, loaded, mut taken, .. } = self;
+        let PartialLog { journal, length, bytes, loaded, mut taken, .. } = self;
         let loaded = loaded.filter(|_| bytes.len() == length);
         let mut loaded = loaded.ok_or(io::Error::from(io::ErrorKind::UnexpectedEof))?;
         let start = loaded.complete as usize;

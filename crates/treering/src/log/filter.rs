@@ -59,7 +59,7 @@ pub trait LineFilter: Send + Sync + fmt::Debug {
 
 /// Takes a line and its filtered form of another length. Returns the filtered form with the length
 /// of the line, or `None` if the length does not matter.
-pub(crate) type Refit = fn(&[u8], &[u8]) -> Option<Vec<u8>>;
+pub(crate) type RestoreLength = fn(&[u8], &[u8]) -> Option<Vec<u8>>;
 
 /// Returns the first `length` bytes of a log, filtered. Every line is passed to `filter` twice:
 /// once to inspect it, once to filter it. Bytes that are appended meanwhile are not included.
@@ -69,7 +69,7 @@ pub(crate) fn filtered(
     source: &dyn Journal,
     length: u64,
     filter: &dyn LineFilter,
-    refit: Refit,
+    refit: RestoreLength,
 ) -> io::Result<Scratch> {
     let marks = look(source, filter, length)?;
     let (mut number, mut seen) = (0, Checksum::default());
@@ -208,7 +208,7 @@ fn each_line(
 }
 
 /// Returns a filtered line that is still one line, and has the same length as before if it must.
-fn settled<'a>(before: &[u8], after: Cow<'a, [u8]>, refit: Refit) -> Cow<'a, [u8]> {
+fn settled<'a>(before: &[u8], after: Cow<'a, [u8]>, refit: RestoreLength) -> Cow<'a, [u8]> {
     let Cow::Owned(mut line) = after else { return after };
     if line.len() != before.len()
         && let Some(refitted) = refit(before, &line)

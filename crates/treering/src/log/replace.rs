@@ -48,14 +48,14 @@ pub(crate) fn check_replaceable(old: &FileJournal) -> io::Result<()> {
 
 /// Converts the bytes that were appended to an old log, from the given offset on, to lines of the
 /// new one. Returns the lines, and the offset in the old log up to which they cover it.
-pub(crate) type Take<'a> = dyn FnMut(u64) -> io::Result<(Vec<u8>, u64)> + 'a;
+pub(crate) type TailConverter<'a> = dyn FnMut(u64) -> io::Result<(Vec<u8>, u64)> + 'a;
 
 /// Copies what other programs append to a file that is being replaced.
 pub(crate) struct TailCopier<'a> {
     old: &'a FileJournal,
     /// The end of the part of the old file that is in the new one.
     end: End,
-    take: &'a mut Take<'a>,
+    take: &'a mut TailConverter<'a>,
 }
 
 impl<'a> TailCopier<'a> {
@@ -63,7 +63,7 @@ impl<'a> TailCopier<'a> {
     pub(crate) fn new(
         old: &'a FileJournal,
         copied: u64,
-        take: &'a mut Take<'a>,
+        take: &'a mut TailConverter<'a>,
     ) -> io::Result<Self> {
         let end = End::read(old, copied.saturating_sub(SAMPLE), copied)?;
         Ok(TailCopier { old, end, take })

@@ -186,12 +186,12 @@ impl Read for Packed<'_> {
 }
 
 /// Counts the bytes that are read through it.
-struct Counted<'a, R> {
+struct CountingReader<'a, R> {
     inner: &'a mut R,
     count: u64,
 }
 
-impl<R: BufRead> Read for Counted<'_, R> {
+impl<R: BufRead> Read for CountingReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.inner.read(buffer)?;
         self.count += length as u64;
@@ -199,7 +199,7 @@ impl<R: BufRead> Read for Counted<'_, R> {
     }
 }
 
-impl<R: BufRead> BufRead for Counted<'_, R> {
+impl<R: BufRead> BufRead for CountingReader<'_, R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.inner.fill_buf()
     }
@@ -222,7 +222,7 @@ pub fn decompress(
     target: &mut impl Write,
     limits: UnpackLimits,
 ) -> io::Result<()> {
-    let mut source = Counted { inner: source, count: 0 };
+    let mut source = CountingReader { inner: source, count: 0 };
     let (mut decoder, mut done) = (FrameDecoder::new(), 0);
     while next_frame(&mut decoder, &mut source)? {
         let mut length = 0;

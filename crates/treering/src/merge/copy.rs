@@ -62,13 +62,13 @@ pub(super) struct Copy {
 /// A context edit that is copied.
 #[derive(Debug, Clone)]
 struct CopiedEdit {
-    target: Aim,
+    target: EditTarget,
     /// The new content: `null` or `{"content":…}`.
     replacement: Vec<u8>,
 }
 
 #[derive(Debug, Clone)]
-enum Aim {
+enum EditTarget {
     Copy(usize),
     Entry(EntryId),
 }
@@ -88,8 +88,8 @@ impl Copies {
         }
         for edit in &self.edits {
             let target = match &edit.target {
-                Aim::Copy(at) => ids.get(*at),
-                Aim::Entry(id) => Some(id),
+                EditTarget::Copy(at) => ids.get(*at),
+                EditTarget::Entry(id) => Some(id),
             };
             let content = json::get(&edit.replacement, "content");
             if let Some(target) = target {
@@ -112,12 +112,12 @@ pub(super) fn copies(
     target: &Target,
     repeated: Repeated,
 ) -> Result<Copies> {
-    let mut copying = Copying::new(source, path, chosen, target)?;
+    let mut copying = CopySelection::new(source, path, chosen, target)?;
     copying.complete()?;
     copying.write(repeated)
 }
 
-struct Copying<'a> {
+struct CopySelection<'a> {
     source: &'a Source,
     target: &'a Target,
     path: Vec<Row>,
@@ -129,7 +129,7 @@ struct Copying<'a> {
 }
 
 /// The part of a group that the target's path lacks.
-enum Missing {
+enum MissingEntries {
     Nothing,
     /// Results of the call at the end of the target's path.
     Results(Vec<usize>),
@@ -137,7 +137,7 @@ enum Missing {
     All,
 }
 
-impl<'a> Copying<'a> {
+impl<'a> CopySelection<'a> {
     fn new(
         source: &'a Source,
         path: Vec<Row>,
@@ -146,7 +146,7 @@ impl<'a> Copying<'a> {
     ) -> Result<Self> {
         let mut bodies = Bodies::with_images();
         let pairs = Pairs::along(&source.view, &mut bodies, &path)?;
-        Ok(Copying { source, target, path, chosen, pairs, groups: HashSet::new(), bodies })
+        Ok(CopySelection { source, target, path, chosen, pairs, groups: HashSet::new(), bodies })
     }
 
     fn tree(&self) -> &'a Tree {
@@ -243,12 +243,12 @@ impl<'a> Copying<'a> {
             let all = members.remove(&group).unwrap_or_default();
             let missing = match repeated {
                 Repeated::Skipped => self.missing(&all, first.is_empty(), &mut out)?,
-                Repeated::Copied => Missing::All,
+                Repeated::Copied => MissingEntries::All,
             };
             match missing {
-                Missing::All => then.extend(all),
-                Missing::Results(results) => first = results,
-                Missing::Nothing => {}
+                MissingEntries::All => then.extend(all),
+                MissingEntries::Results(results) => first = results,
+                MissingEntries::Nothing => {}
             }
         }
         then.sort_unstable();
@@ -276,7 +276,7 @@ impl<'a> Copying<'a> {
         group: &[usize],
         may_complete: bool,
         out: &mut Copies,
-    ) -> Result<Missing> {
+    ) -> Result<MissingEntries> {
         let (mut missing, mut here) = (Vec::new(), Vec::new());
         for &at in group {
             // A later piece is where its message is.
@@ -290,12 +290,16 @@ impl<'a> Copying<'a> {
         }
         let is_partial = may_complete && self.completes(&missing, here.first(), group)?;
         if !missing.is_empty() && !is_partial {
-            return Ok(Missing::All);
+            return Ok(MissingEntries::All);
         }
         for (at, row) in here {
             out.skipped.push((self.id(at), self.target.view.tree().id(row)));
         }
-        Ok(if missing.is_empty() { Missing::Nothing } else { Missing::Results(missing) })
+        Ok(if missing.is_empty() {
+            MissingEntries::Nothing
+        } else {
+            MissingEntries::Results(missing)
+        })
     }
 
     /// Returns whether some results can be appended to the call at the end of the target's path.
@@ -370,11 +374,11 @@ impl<'a> Copying<'a> {
             let replacement = json::get(&body, "replacement").unwrap_or(b"null").to_vec();
             let target = json::get(&body, "targetId").and_then(json::string).unwrap_or_default();
             let aim = match (copies.get(&*target), places.get(&*target).copied()) {
-                (Some(copy), _) => Some(Aim::Copy(*copy)),
+                (Some(copy), _) => Some(EditTarget::Copy(*copy)),
                 (None, Some(place)) => {
                     let target = target.into_owned();
                     let here = self.present(place)?.map(|row| self.target.view.tree().id(row));
-                    here.filter(|here| here.as_str() != target).map(Aim::Entry)
+                    here.filter(|here| here.as_str() != target).map(EditTarget::Entry)
                 }
                 (None, None) => None,
             };

@@ -35,7 +35,7 @@ impl<'a> KnownEntries<'a> {
             rows.reverse(); // Files are read forwards.
             for row in rows {
                 known.reached[row.index()] = true;
-                let about = About::read(view, session, &mut bodies, row)?;
+                let about = EntryReferences::read(view, session, &mut bodies, row)?;
                 known.origins.extend(about.origin);
                 ends.extend(about.merged);
             }
@@ -55,7 +55,7 @@ impl<'a> KnownEntries<'a> {
             return Ok(true);
         }
         let tree = self.view.tree();
-        let about = About::read(self.view, self.session, bodies, row)?;
+        let about = EntryReferences::read(self.view, self.session, bodies, row)?;
         if about.merged.is_some_and(|merged| self.has_reached(merged)) {
             return Ok(true);
         }
@@ -68,23 +68,23 @@ impl<'a> KnownEntries<'a> {
 
 /// The references of an entry to others.
 #[derive(Default)]
-struct About {
+struct EntryReferences {
     origin: Option<Origin>,
     merged: Option<Row>,
 }
 
-impl About {
+impl EntryReferences {
     fn read(view: &Snapshot, session: &str, bodies: &mut Bodies, row: Row) -> Result<Self> {
         let (tree, kind) = (view.tree(), view.tree().node(row).kind());
         if !contributes(tree, row) && kind != Kind::Custom {
-            return Ok(About::default());
+            return Ok(EntryReferences::default());
         }
-        let Some(body) = bodies.any(view, row)? else { return Ok(About::default()) };
+        let Some(body) = bodies.any(view, row)? else { return Ok(EntryReferences::default()) };
         let origin = Origin::read(&body, session);
         // A merge that was recorded in another session does not count here.
         let is_ours = origin.as_ref().is_none_or(|origin| origin.session.is_none());
         let merged = merged_from(kind, &body).filter(|_| is_ours);
         let merged = merged.and_then(|leaf| tree.row(&leaf));
-        Ok(About { origin, merged })
+        Ok(EntryReferences { origin, merged })
     }
 }

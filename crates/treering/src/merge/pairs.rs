@@ -18,15 +18,15 @@ pub(super) struct Pairs {
     /// For every entry of the path, the index of an earlier entry of its group, or its own index.
     earlier: Vec<usize>,
     /// The calls that have no result yet.
-    open: HashMap<String, Open>,
+    open: HashMap<String, OpenCall>,
     /// The calls that cannot get a result any more.
-    given_up: Vec<(String, Open)>,
+    given_up: Vec<(String, OpenCall)>,
     /// The index of the last assistant message that is not a piece of another.
     answer: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Open {
+struct OpenCall {
     at: usize,
     /// The number of calls with this id: ids are not always unique.
     calls: usize,
@@ -63,7 +63,7 @@ impl Pairs {
                     }
                     None => 1,
                 };
-                self.open.insert(call, Open { at, calls });
+                self.open.insert(call, OpenCall { at, calls });
             } else if let Some(open) = self.open.get_mut(&call) {
                 let caller = open.at;
                 open.calls -= 1;
@@ -119,7 +119,8 @@ impl Pairs {
         let left = self.open.iter().filter(|(_, open)| wanted(open.at));
         let left: HashMap<String, usize> =
             left.map(|(call, open)| (call.clone(), open.calls)).collect();
-        Search { view, bodies, missing: left.values().sum(), left, undo: Vec::new() }.below(last)
+        CallSearch { view, bodies, missing: left.values().sum(), left, undo: Vec::new() }
+            .below(last)
     }
 }
 
@@ -155,7 +156,7 @@ pub(super) fn uses(view: &Snapshot, bodies: &mut Bodies, row: Row) -> Result<Vec
 }
 
 /// A walk down all branches, newest first, with the calls that are still to be answered on each.
-struct Search<'a> {
+struct CallSearch<'a> {
     view: &'a Snapshot,
     bodies: &'a mut Bodies,
     left: HashMap<String, usize>,
@@ -164,30 +165,30 @@ struct Search<'a> {
     undo: Vec<(String, usize)>,
 }
 
-enum Step {
+enum WalkStep {
     Enter(Row),
     /// Undoes the changes after this number of them, and restores the number of missing results.
     Leave(usize, usize),
 }
 
-impl Search<'_> {
+impl CallSearch<'_> {
     fn below(mut self, last: Row) -> Result<Vec<Row>> {
         let (mut best, mut end) = (self.missing, last);
         let tree = self.view.tree();
         let children = tree.children_index();
-        let enter = |row: Row| children.of(row).iter().map(|&child| Step::Enter(child));
-        let mut stack: Vec<Step> = if best > 0 { enter(last).collect() } else { Vec::new() };
+        let enter = |row: Row| children.of(row).iter().map(|&child| WalkStep::Enter(child));
+        let mut stack: Vec<WalkStep> = if best > 0 { enter(last).collect() } else { Vec::new() };
         while let (Some(step), true) = (stack.pop(), best > 0) {
             match step {
-                Step::Enter(row) => {
-                    stack.push(Step::Leave(self.undo.len(), self.missing));
+                WalkStep::Enter(row) => {
+                    stack.push(WalkStep::Leave(self.undo.len(), self.missing));
                     self.enter(row)?;
                     if self.missing < best {
                         (best, end) = (self.missing, row);
                     }
                     stack.extend(enter(row));
                 }
-                Step::Leave(kept, missing) => {
+                WalkStep::Leave(kept, missing) => {
                     for (call, calls) in self.undo.drain(kept..).rev() {
                         self.left.insert(call, calls);
                     }

@@ -91,7 +91,7 @@ pub struct AppendedEntries {
 }
 
 /// The result of a write.
-pub(crate) struct Written {
+pub(crate) struct WriteResult {
     /// The outcome of each group of entries.
     pub groups: Vec<Result<AppendedEntries>>,
     /// The range of the new entries in the log; `None` if all groups were refused.
@@ -104,12 +104,12 @@ pub(crate) struct Written {
 
 /// The outcome of a group before the write: the ends of its ids and of its bytes in the batch, and
 /// the leaf after it.
-type Added = Result<(usize, usize, Option<EntryId>)>;
+type AppendedGroup = Result<(usize, usize, Option<EntryId>)>;
 
 impl State {
     /// Reads the entries of other writers, then appends the entries of all groups that are not
     /// refused in one write. If this fails, nothing has changed.
-    pub(crate) fn append(&mut self, groups: &[Group<'_>]) -> Result<Written> {
+    pub(crate) fn append(&mut self, groups: &[Group<'_>]) -> Result<WriteResult> {
         let mut foreign = Vec::new();
         let mut has_looked = false;
         // Every round reads an append of another writer; the limit ends a race that would never
@@ -122,7 +122,7 @@ impl State {
             }
             let (batch, added) = self.add_groups(groups)?;
             // A refusal is final only after all entries in the log were read.
-            let is_doubtful = |(group, added): (&Group<'_>, &Added)| {
+            let is_doubtful = |(group, added): (&Group<'_>, &AppendedGroup)| {
                 let is_about_entries =
                     matches!(added, Err(Error::UnknownEntry(_) | Error::LeafMoved { .. }));
                 is_about_entries && group.expect.follows_log()
@@ -136,7 +136,7 @@ impl State {
             let checkpoint = self.checkpoint(&batch, groups);
             if batch.ids.is_empty() {
                 let groups = finished(added, &batch, self.loaded.seen);
-                return Ok(Written { groups, span: None, leaf, foreign });
+                return Ok(WriteResult { groups, span: None, leaf, foreign });
             }
             let accepted = groups.iter().zip(&added).filter(|(_, added)| added.is_ok());
             let accepted = accepted.flat_map(|(group, _)| group.entries);
@@ -152,13 +152,13 @@ impl State {
             if batch.bytes.capacity() <= MAX_SCRATCH {
                 self.scratch = batch.bytes;
             }
-            return Ok(Written { groups, span: Some(span), leaf, foreign });
+            return Ok(WriteResult { groups, span: Some(span), leaf, foreign });
         }
         Err(Error::Locked(0))
     }
 
     /// Returns the lines of all groups that are not refused, and the outcome of each group.
-    fn add_groups(&mut self, groups: &[Group<'_>]) -> Result<(Batch, Vec<Added>)> {
+    fn add_groups(&mut self, groups: &[Group<'_>]) -> Result<(Batch, Vec<AppendedGroup>)> {
         let leaf = match groups {
             [Group { expect: Expect::Nothing, .. }] => self.leaf.clone(),
             _ => self.log_leaf()?,
@@ -248,9 +248,9 @@ impl State {
 }
 
 /// Returns the outcome of each group of a batch that was written at `start`.
-fn finished(added: Vec<Added>, batch: &Batch, start: u64) -> Vec<Result<AppendedEntries>> {
+fn finished(added: Vec<AppendedGroup>, batch: &Batch, start: u64) -> Vec<Result<AppendedEntries>> {
     let mut before = 0;
-    let finish = |added: Added| {
+    let finish = |added: AppendedGroup| {
         let (ids_end, bytes_end, leaf) = added?;
         let ids = batch.ids[before..ids_end].to_vec();
         before = ids_end;

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Tracks which appends are on disk. Appends are numbered; such a number is called a ticket.
 #[derive(Debug, Default)]
 pub(crate) struct GroupCommit {
-    state: Mutex<Progress>,
+    state: Mutex<SyncState>,
     /// Signaled when the outcome of some appends is known.
     changed: Condvar,
     /// Signaled when as many appends have come as a thread waits for.
@@ -23,7 +23,7 @@ pub(crate) struct GroupCommit {
 }
 
 #[derive(Debug, Default)]
-struct Progress {
+struct SyncState {
     /// The ticket of the newest append.
     written: u64,
     /// The ticket of the newest append whose outcome is known.
@@ -38,7 +38,7 @@ struct Progress {
     /// The number of threads that waited when the last sync ended, and the duration of that sync.
     last: (u64, Duration),
     /// Appends whose sync failed: those after one ticket and up to another.
-    failed: Vec<(u64, u64, Failure)>,
+    failed: Vec<(u64, u64, SyncFailure)>,
 }
 
 /// An append that is not known to be on disk.
@@ -52,12 +52,12 @@ pub(crate) struct PendingAppend {
 
 /// A failed sync, shared by all threads that waited for it.
 #[derive(Debug, Clone)]
-struct Failure {
+struct SyncFailure {
     cause: Arc<io::Error>,
     truncated: bool,
 }
 
-impl Failure {
+impl SyncFailure {
     fn error(&self) -> Error {
         let cause = match self.cause.raw_os_error() {
             Some(code) => io::Error::from_raw_os_error(code),
@@ -71,7 +71,7 @@ impl Failure {
 }
 
 impl GroupCommit {
-    fn progress(&self) -> MutexGuard<'_, Progress> {
+    fn progress(&self) -> MutexGuard<'_, SyncState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -149,7 +149,7 @@ impl GroupCommit {
             None => progress.settle(target),
             Some((cause, Truncated { after, upto })) => {
                 let settled = progress.settled;
-                let fate = |truncated| Failure { cause: Arc::clone(&cause), truncated };
+                let fate = |truncated| SyncFailure { cause: Arc::clone(&cause), truncated };
                 progress.failed.push((settled, after.max(settled), fate(false)));
                 progress.failed.push((after.max(settled), upto, fate(true)));
                 progress.settle(upto);
@@ -167,7 +167,7 @@ impl GroupCommit {
     /// of those were woken and are about to append again; with a sync for the others alone, the
     /// threads would form two groups that take turns. The wait is short, and there is none for a
     /// single thread.
-    fn gather<'a>(&'a self, mut progress: MutexGuard<'a, Progress>) -> MutexGuard<'a, Progress> {
+    fn gather<'a>(&'a self, mut progress: MutexGuard<'a, SyncState>) -> MutexGuard<'a, SyncState> {
         let (members, took) = progress.last;
         let deadline = Instant::now() + took.min(PATIENCE);
         progress.gathering = Some(members);
@@ -194,7 +194,7 @@ pub(crate) struct Truncated {
     pub upto: u64,
 }
 
-impl Progress {
+impl SyncState {
     /// Returns the outcome of an append, which must be known.
     fn outcome(&self, ticket: u64) -> Result<()> {
         let failed = self.failed.iter().find(|(from, to, _)| ticket > *from && ticket <= *to);

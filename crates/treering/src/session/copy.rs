@@ -1,6 +1,6 @@
 //! Creates sessions from the records of another session of the same dialect.
 
-use crate::dialect::{About, Dialect, Stamp};
+use crate::dialect::{Dialect, NewHeader, Stamp};
 use crate::entry::{Kind, NewEntry};
 use crate::header::Header;
 use crate::id::{EntryId, IdMaker};
@@ -60,10 +60,10 @@ fn renewed(own: &[u8], start: &[u8], loaded: &Loaded) -> Vec<u8> {
     loaded.facts().json.rendered(header)
 }
 
-fn about(header: &Header) -> About<'_> {
+fn about(header: &Header) -> NewHeader<'_> {
     let created = header.created().unwrap_or_else(crate::time::now);
     let parent_session = header.parent_session.as_deref();
-    About { id: header.id.as_str(), cwd: &header.cwd, parent_session, created }
+    NewHeader { id: header.id.as_str(), cwd: &header.cwd, parent_session, created }
 }
 
 /// A path that becomes a session, in the dialect of its source.

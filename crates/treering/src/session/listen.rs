@@ -34,10 +34,10 @@ type Listener = Arc<dyn Fn(&Change) + Send + Sync>;
 
 /// The listeners of a session, and the changes that were not delivered yet.
 #[derive(Default)]
-pub(super) struct Listeners(Mutex<Queue>);
+pub(super) struct Listeners(Mutex<DeliveryQueue>);
 
 #[derive(Default)]
-struct Queue {
+struct DeliveryQueue {
     listeners: Vec<Listener>,
     changes: VecDeque<Change>,
     /// Whether a thread is delivering changes.
@@ -45,7 +45,7 @@ struct Queue {
 }
 
 impl Listeners {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+    fn queue(&self) -> MutexGuard<'_, DeliveryQueue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,7 +1,7 @@
 //! Options for creating and opening sessions.
 
 use crate::dialect::facts::HeaderPlace;
-use crate::dialect::{About, Dialect};
+use crate::dialect::{Dialect, NewHeader};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::{Error, Result};
 use crate::id::{EntryId, SessionId};
@@ -192,7 +192,7 @@ impl NewSession {
         let (cwd, parent) = (cwd.to_string_lossy(), self.parent_session.as_deref());
         let parent_session = parent.map(Path::to_string_lossy);
         let parent_session = parent_session.as_deref();
-        let about = About { id: id.as_str(), cwd: &cwd, parent_session, created };
+        let about = NewHeader { id: id.as_str(), cwd: &cwd, parent_session, created };
         let start = dialect.start(&about)?;
         let Some(prompt) = &self.system_prompt else { return Ok(start) };
         let header = start.trim_ascii_end();

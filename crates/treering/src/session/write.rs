@@ -2,7 +2,7 @@
 //! disk does not hold the session's lock.
 
 use super::Session;
-use super::append::{Append, AppendedEntries, Expect, Group, Written};
+use super::append::{Append, AppendedEntries, Expect, Group, WriteResult};
 use super::commit::{Flusher, PendingAppend, Truncated};
 use super::listen::Writer;
 use super::options::{Durability, LeafMoves};
@@ -185,7 +185,7 @@ impl Session {
             flusher.check()?;
         }
         let mut state = self.state();
-        let Written { groups: mut done, span, leaf, foreign } = state.append(groups)?;
+        let WriteResult { groups: mut done, span, leaf, foreign } = state.append(groups)?;
         let Some(span) = span else {
             drop(state);
             self.listeners.tell(Writer::Other, foreign);

@@ -186,11 +186,11 @@ struct Walk<'a> {
     /// The previous values, to restore them on the way up.
     undo: Vec<(Key, Option<Usage>)>,
     /// The rows to which the walk will return.
-    forks: Vec<Fork>,
+    forks: Vec<BranchPoint>,
 }
 
 /// A row with several children, not all of which were visited.
-struct Fork {
+struct BranchPoint {
     row: Row,
     path: Path,
     undo: usize,
@@ -230,7 +230,7 @@ impl<'a> Walk<'a> {
     /// Records a row to which the walk will return.
     fn fork(&mut self, row: Row, children: usize, path: Path) {
         if children > 1 {
-            self.forks.push(Fork { row, path, undo: self.undo.len(), left: children });
+            self.forks.push(BranchPoint { row, path, undo: self.undo.len(), left: children });
         }
     }
 

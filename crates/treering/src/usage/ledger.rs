@@ -5,7 +5,7 @@ use super::branches;
 use super::event::{EventHasher, Families, Key};
 use super::names::{NO_NAME, Names};
 use super::read::{Cost, Usage};
-use super::survey::{Event, ModelNames, UsageReader};
+use super::survey::{ModelNames, RecordedRequest, UsageReader};
 use crate::entry::Role;
 use crate::error::Result;
 use crate::id::EntryId;
@@ -64,7 +64,7 @@ pub struct Added {
 
 /// The kind of branch that an event is on; of several, the greatest counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Standing {
+enum BranchKind {
     Abandoned,
     Sidechain,
     Active,
@@ -72,12 +72,12 @@ enum Standing {
 
 /// An event that was counted.
 #[derive(Debug, Clone, Copy)]
-struct Counted {
+struct LedgerEvent {
     usage: Usage,
     purpose: Purpose,
     model: u32,
     time: Option<i64>,
-    standing: Standing,
+    standing: BranchKind,
 }
 
 /// A list of prices, from which the cost of a request is computed.
@@ -141,7 +141,7 @@ pub trait PriceList: std::fmt::Debug + Send + Sync {
 pub struct Ledger {
     namer: EventHasher,
     families: Families,
-    counted: HashMap<Key, Counted, foldhash::fast::RandomState>,
+    counted: HashMap<Key, LedgerEvent, foldhash::fast::RandomState>,
     models: Names,
     tools: Names,
     calls: BTreeMap<u32, u64>,
@@ -185,7 +185,7 @@ impl Ledger {
     }
 
     /// Returns the usage of an event with its cost.
-    fn priced(&self, event: &Counted) -> Usage {
+    fn priced(&self, event: &LedgerEvent) -> Usage {
         let cost = self.prices.as_ref().filter(|_| event.usage.unpriced > 0).and_then(|prices| {
             let model = self.models.name(event.model).unwrap_or_default();
             prices.cost(model, event.time, &event.usage)
@@ -269,9 +269,9 @@ impl Ledger {
             *stats.by_purpose.entry(event.purpose).or_default() += usage;
             *stats.by_model.entry(model.to_owned()).or_default() += usage;
             *match event.standing {
-                Standing::Abandoned => &mut stats.abandoned,
-                Standing::Sidechain => &mut stats.sidechains,
-                Standing::Active => &mut stats.active,
+                BranchKind::Abandoned => &mut stats.abandoned,
+                BranchKind::Sidechain => &mut stats.sidechains,
+                BranchKind::Active => &mut stats.active,
             } += usage;
         }
         let named =
@@ -307,7 +307,7 @@ impl Ledger {
         for event in events.iter_mut().filter(|event| event.model == NO_NAME) {
             event.model = models.at(event.row);
         }
-        let added = self.enter(view, &family, &Active::of(session, view), &events);
+        let added = self.enter(view, &family, &ActiveRows::of(session, view), &events);
         self.shared += added.shared;
         self.sessions += 1;
         Ok(added)
@@ -320,7 +320,7 @@ impl Ledger {
         family: &str,
         rows: &[Row],
         models: &mut ModelNames,
-    ) -> Result<Vec<Event>> {
+    ) -> Result<Vec<RecordedRequest>> {
         let Ledger { namer, models: model_names, tools, calls, seen, stats, .. } = self;
         let mut surveyor = UsageReader::new(view, namer);
         let mut events = Vec::new();
@@ -331,7 +331,7 @@ impl Ledger {
                 models.names(row, model, model_names);
             }
             if let Some((usage, name, purpose)) = told.usage {
-                events.push(Event { row, name, usage, purpose, model: models.at(row) });
+                events.push(RecordedRequest { row, name, usage, purpose, model: models.at(row) });
             }
             let name = || namer.key(namer.entry(surveyor.place(row), node.len), family);
             if seen.as_mut().is_none_or(|seen| seen.insert(name())) {
@@ -345,13 +345,19 @@ impl Ledger {
     }
 
     /// Counts a session's events: each of them once, and those that no other session had.
-    fn enter(&mut self, view: &Snapshot, family: &str, active: &Active, events: &[Event]) -> Added {
-        let mut own: HashMap<Key, Counted, foldhash::fast::RandomState> = HashMap::default();
+    fn enter(
+        &mut self,
+        view: &Snapshot,
+        family: &str,
+        active: &ActiveRows,
+        events: &[RecordedRequest],
+    ) -> Added {
+        let mut own: HashMap<Key, LedgerEvent, foldhash::fast::RandomState> = HashMap::default();
         for event in events {
-            let Event { usage, purpose, model, .. } = *event;
+            let RecordedRequest { usage, purpose, model, .. } = *event;
             let standing = active.standing(view, event.row);
             let time = view.tree().node(event.row).time();
-            let counted = Counted { usage, purpose, model, time, standing };
+            let counted = LedgerEvent { usage, purpose, model, time, standing };
             let key = self.namer.key(event.name, family);
             own.entry(key).and_modify(|known| known.join(counted)).or_insert(counted);
         }
@@ -373,10 +379,10 @@ impl Ledger {
     }
 }
 
-impl Counted {
+impl LedgerEvent {
     /// Adds another record of the same event. Purpose and model are those of the first record, the
     /// time is the earliest.
-    fn join(&mut self, other: Counted) {
+    fn join(&mut self, other: LedgerEvent) {
         self.time = earliest(self.time, other.time);
         self.usage = self.usage.same_event(other.usage);
         self.standing = self.standing.max(other.standing);
@@ -412,9 +418,9 @@ fn active_row(session: &Session, view: &Snapshot) -> Option<Row> {
 
 /// The rows on the path to the active leaf.
 #[derive(Debug)]
-struct Active(Vec<bool>);
+struct ActiveRows(Vec<bool>);
 
-impl Active {
+impl ActiveRows {
     fn of(session: &Session, view: &Snapshot) -> Self {
         let tree = view.tree();
         let mut active = vec![false; tree.row_count()];
@@ -423,16 +429,16 @@ impl Active {
                 *slot = true;
             }
         }
-        Active(active)
+        ActiveRows(active)
     }
 
-    fn standing(&self, view: &Snapshot, row: Row) -> Standing {
+    fn standing(&self, view: &Snapshot, row: Row) -> BranchKind {
         if self.0.get(row.index()).is_some_and(|active| *active) {
-            Standing::Active
+            BranchKind::Active
         } else if view.tree().node(row).has(Node::SIDECHAIN) {
-            Standing::Sidechain
+            BranchKind::Sidechain
         } else {
-            Standing::Abandoned
+            BranchKind::Abandoned
         }
     }
 }

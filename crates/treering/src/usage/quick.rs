@@ -39,10 +39,10 @@ pub(crate) fn of_session(view: &Snapshot, seed: EventSeed) -> Result<SessionEven
     if !view.facts().has_own_header {
         return of_records(view, &hasher);
     }
-    let mut quick = Quick {
+    let mut quick = FastReader {
         view,
         reader: UsageReader::of_few(view, &hasher),
-        ends: Ends { journal: view.journal(), bytes: Vec::new() },
+        ends: RecordEnds { journal: view.journal(), bytes: Vec::new() },
         finders: Finders {
             key: Finder::new(KEY),
             provider: Finder::new(PROVIDER),
@@ -91,10 +91,10 @@ struct Finders {
     response: Finder<'static>,
 }
 
-struct Quick<'a> {
+struct FastReader<'a> {
     view: &'a Snapshot,
     reader: UsageReader<'a>,
-    ends: Ends<'a>,
+    ends: RecordEnds<'a>,
     finders: Finders,
     names: Names,
     /// The name of the last answer's model.
@@ -104,7 +104,7 @@ struct Quick<'a> {
     events: Vec<SessionEvent>,
 }
 
-impl Quick<'_> {
+impl FastReader<'_> {
     fn add(&mut self, row: Row) -> Result<()> {
         let node = self.view.tree().node(row);
         match node.kind() {
@@ -201,12 +201,12 @@ fn is_plain(start: &[u8]) -> bool {
 }
 
 /// Reads the two ends of records.
-struct Ends<'a> {
+struct RecordEnds<'a> {
     journal: &'a dyn Journal,
     bytes: Vec<u8>,
 }
 
-impl Ends<'_> {
+impl RecordEnds<'_> {
     fn start(&mut self, node: &Node, length: u64) -> Result<&[u8]> {
         self.read(node.offset, length.min(node.len))
     }

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 /// One request to a model, as an entry records it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Event {
+pub(super) struct RecordedRequest {
     pub row: Row,
     pub name: EventName,
     pub usage: Usage,

@@ -37,7 +37,7 @@ fn contexts_are_those_of_the_corpus() {
             let ids = context["ids_on_path"].as_array().unwrap().iter();
             let records = ids.map(|id| by_id[id.as_str().unwrap()].clone()).collect();
             let ours = Chimera
-                .agent_context(&mut crate::dialect::agent::Records(records))
+                .agent_context(&mut crate::dialect::agent::RecordsInMemory(records))
                 .unwrap()
                 .unwrap();
             let read = |message: &Vec<u8>| serde_json::from_slice::<Value>(message).unwrap();

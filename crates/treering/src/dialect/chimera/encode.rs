@@ -1,6 +1,6 @@
 //! Writes entries and headers in Chimera's format.
 
-use super::super::{About, Stamp};
+use super::super::{NewHeader, Stamp};
 use super::{FOREIGN, OWN, Role, decode, embed, mark, native_name, pick, python};
 use crate::entry::{Kind, MessageView, NewEntry, for_provider};
 use crate::id::fnv1a;
@@ -16,7 +16,7 @@ pub(super) fn entry(entry: &NewEntry, stamp: &Stamp<'_>) -> Vec<u8> {
     python::dumps(&if says_all { record } else { embed::embed(record, entry) })
 }
 
-pub(super) fn header(about: &About<'_>) -> Vec<u8> {
+pub(super) fn header(about: &NewHeader<'_>) -> Vec<u8> {
     let node = node_id(about.id);
     let stamp = Stamp { id: &node, parent: None, millis: about.created, left: None };
     let mut session = b"{\"id\":".to_vec();

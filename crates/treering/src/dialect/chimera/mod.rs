@@ -17,7 +17,7 @@ mod encode;
 use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, HeaderPlace, IdLength, JsonStyle, Keys, TimeFormat};
 use super::home::{AgentPlace, BaseDir, Destination, ProjectPaths};
-use super::{About, Class, Codec, Decoded, Stamp, embed, python};
+use super::{Class, Codec, Decoded, NewHeader, Stamp, embed, python};
 use crate::entry::head::{Head, Marks, Name};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
@@ -109,7 +109,7 @@ impl Codec for Chimera {
         Some(encode::entry(entry, stamp))
     }
 
-    fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>> {
+    fn encode_header(&self, about: &NewHeader<'_>) -> Option<Vec<u8>> {
         Some(encode::header(about))
     }
 

@@ -240,7 +240,7 @@ fn members_nobody_knows_come_along() {
 
 #[test]
 fn headers_of_both_kinds() {
-    let about = About {
+    let about = NewHeader {
         id: "019b8d62-7a80-77da-8ca6-e755b346b1b7",
         cwd: "/größe",
         parent_session: Some("/old.jsonl"),
@@ -288,8 +288,13 @@ fn chimera_sees_nothing_above_a_record_it_cannot_load() {
         r#", "message": {"role": "assistant", "tool_calls": [{"id": "a", "name": "n", "arguments": {}, "x": 1}], "call_id": "", "x": 1}"#,
     );
     let summary = br#"{"type": "compaction", "id": "4", "summary": "\ud83d"}"#.to_vec();
-    let mut path =
-        crate::dialect::agent::Records(vec![user(1, "a"), lost, call, summary, user(5, "b")]);
+    let mut path = crate::dialect::agent::RecordsInMemory(vec![
+        user(1, "a"),
+        lost,
+        call,
+        summary,
+        user(5, "b"),
+    ]);
     let context = Chimera.agent_context(&mut path).unwrap().unwrap();
     let messages: Vec<_> =
         context.messages.into_iter().map(|message| String::from_utf8(message).unwrap()).collect();
@@ -350,6 +355,6 @@ proptest::proptest! {
         let foreign = encoded(&entry).replace("treering", "other");
         Chimera.decode(foreign.as_bytes());
         Chimera.classify(&entry.type_name, foreign.as_bytes());
-        Chimera.agent_context(&mut crate::dialect::agent::Records(vec![record, foreign.into_bytes()])).unwrap();
+        Chimera.agent_context(&mut crate::dialect::agent::RecordsInMemory(vec![record, foreign.into_bytes()])).unwrap();
     }
 }

@@ -7,7 +7,7 @@
 
 use super::decode::{list, object};
 use super::stray::{self, StrayCandidate};
-use crate::dialect::export::{Item, Outcome, Records, Report, Source};
+use crate::dialect::export::{ExportEntry, ExportSource, ExportedRecords, Outcome, ReportOutcome};
 use crate::dialect::{embed, uuid_of};
 use crate::entry::{Kind, MessageView, NewEntry, Role, for_provider};
 use crate::error::{Error, Result};
@@ -18,10 +18,10 @@ use std::io::Write;
 
 /// Writes a session, and reports the outcome of its entries.
 pub(super) fn export(
-    source: &dyn Source,
+    source: &dyn ExportSource,
     out: &mut dyn Write,
-    report: &mut Report<'_>,
-) -> Result<Records> {
+    report: &mut ReportOutcome<'_>,
+) -> Result<ExportedRecords> {
     let (tree, leaf) = (source.tree(), source.leaf());
     let active: HashSet<String> = leaf
         .into_iter()
@@ -32,7 +32,7 @@ pub(super) fn export(
     // left them.
     let edited = source.edited()?;
     let (places, continued) = (HashMap::new(), HashSet::new());
-    let mut export = Export { source, out, edited, places, continued };
+    let mut export = Exporter { source, out, edited, places, continued };
     let (mut seen, mut left_out) = (Vec::new(), HashSet::new());
     source.each(&mut |item| {
         export.place(&item)?;
@@ -63,7 +63,7 @@ pub(super) fn export(
         export.note(&leaf)?;
     }
     let tail = |id: &String| Some((id.clone(), export.tail(id)?));
-    Ok(Records { tails: export.places.keys().filter_map(tail).collect(), left_out })
+    Ok(ExportedRecords { tails: export.places.keys().filter_map(tail).collect(), left_out })
 }
 
 const STRAY: &str = "Claude Code would read it as a part of the active branch";
@@ -77,8 +77,8 @@ enum ExportedAs {
     At(String),
 }
 
-struct Export<'a> {
-    source: &'a dyn Source,
+struct Exporter<'a> {
+    source: &'a dyn ExportSource,
     out: &'a mut dyn Write,
     /// The messages that edits on the active path changed, in their current form.
     edited: HashMap<String, Option<Vec<u8>>>,
@@ -87,9 +87,9 @@ struct Export<'a> {
     continued: HashSet<String>,
 }
 
-impl Export<'_> {
+impl Exporter<'_> {
     /// Decides which record an entry becomes.
-    fn place(&mut self, item: &Item) -> Result<()> {
+    fn place(&mut self, item: &ExportEntry) -> Result<()> {
         let place = match item.entry.kind() {
             Kind::Compaction if item.is_reset => ExportedAs::At(uuid_of(&item.id)),
             Kind::Compaction => match self.kept(item)?.len() {
@@ -104,7 +104,7 @@ impl Export<'_> {
     }
 
     /// Returns the facts that decide whether an entry would be read as part of the active path.
-    fn seen(&self, item: Item, active: &HashSet<String>) -> StrayCandidate {
+    fn seen(&self, item: ExportEntry, active: &HashSet<String>) -> StrayCandidate {
         let said = self.said(&item);
         let role = said.as_deref().map(|message| MessageView::new(message).role());
         StrayCandidate {
@@ -119,7 +119,7 @@ impl Export<'_> {
 
     /// Returns the message that the model gets for an entry, as the edits on the active path left
     /// it.
-    fn said(&self, item: &Item) -> Option<Vec<u8>> {
+    fn said(&self, item: &ExportEntry) -> Option<Vec<u8>> {
         match self.edited.get(&item.id) {
             Some(edited) => edited.clone(),
             None => said(&item.entry),
@@ -139,14 +139,14 @@ impl Export<'_> {
     }
 
     /// Returns the messages that a compaction keeps, as they are sent.
-    fn kept(&self, item: &Item) -> Result<Vec<Vec<u8>>> {
+    fn kept(&self, item: &ExportEntry) -> Result<Vec<Vec<u8>>> {
         let Some(row) = item.row else { return Ok(Vec::new()) };
         let mut kept = self.source.messages_before(row)?;
         kept.retain(|message| sent(message, "").is_some());
         Ok(kept)
     }
 
-    fn item(&mut self, item: &Item) -> Result<Outcome> {
+    fn item(&mut self, item: &ExportEntry) -> Result<Outcome> {
         let parent = item.parent.as_deref().and_then(|parent| self.tail(parent));
         if item.entry.kind() == Kind::Compaction {
             self.compaction(item, parent.as_deref())?;
@@ -163,7 +163,7 @@ impl Export<'_> {
         })
     }
 
-    fn compaction(&mut self, item: &Item, before: Option<&str>) -> Result<()> {
+    fn compaction(&mut self, item: &ExportEntry, before: Option<&str>) -> Result<()> {
         let field = |key| embed::member(&item.entry.fields, key);
         let boundary = uuid_of(&item.id);
         let tokens = field("tokensBefore").unwrap_or(b"0");

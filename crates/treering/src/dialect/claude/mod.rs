@@ -11,11 +11,11 @@ mod link;
 mod stray;
 
 use super::agent::{AgentContext, PathRecords};
-use super::aside::Aside;
+use super::aside::InsertedText;
 use super::facts::{Facts, HeaderPlace, Keys, ResetForm};
 use super::home::{AgentPlace, BaseDir, Destination, ProjectPaths, dashed, jsonl_files};
 use super::subagents::SubagentFormat;
-use super::{Class, Codec, Decoded, Glance, Linker, RequestMetadata};
+use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
 use crate::entry::head::{self, Head, Marks};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
@@ -70,7 +70,7 @@ static FACTS: Facts = Facts {
 };
 
 /// The texts that the program puts into user messages.
-const ASIDES: [Aside; 21] = [
+const ASIDES: [InsertedText; 21] = [
     ("<command-name>", "</command-name>"),
     ("<command-message>", "</command-message>"),
     ("<command-args>", "</command-args>"),
@@ -250,15 +250,15 @@ impl Codec for ClaudeCode {
     }
 
     /// The members of the head may be anywhere in the record, so the whole record is read once.
-    fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
-        let Some((fields, end)) = Fields::of(line) else { return Glance::Unclear };
+    fn quick_read<'a>(&self, line: &'a [u8]) -> QuickRead<'a> {
+        let Some((fields, end)) = Fields::of(line) else { return QuickRead::Unclear };
         if json::skip_space(line, end) != line.len() {
-            return Glance::Unclear;
+            return QuickRead::Unclear;
         }
         let (kind, role) = match fields.class() {
             Class::Entry(kind, role) => (kind, role),
-            Class::Side => return Glance::Side,
-            Class::Header | Class::HeaderNode => return Glance::Unclear,
+            Class::Side => return QuickRead::Side,
+            Class::Header | Class::HeaderNode => return QuickRead::Unclear,
         };
         let id = fields.uuid.and_then(head::name);
         let parent = fields.parent.and_then(head::name);
@@ -266,9 +266,9 @@ impl Codec for ClaudeCode {
         match id {
             Some(_) => {
                 let marks = fields.marks();
-                Glance::Entry(Head { kind, role, id, parent, time, marks }, line.len())
+                QuickRead::Entry(Head { kind, role, id, parent, time, marks }, line.len())
             }
-            None => Glance::Unclear,
+            None => QuickRead::Unclear,
         }
     }
 

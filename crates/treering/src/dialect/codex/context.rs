@@ -10,7 +10,7 @@
 
 use super::super::agent::{AgentContext, PathRecords};
 use super::output::texts;
-use super::record::{Object, Record, array, inside, literal, members, quote, text};
+use super::record::{ObjectBuilder, Record, array, inside, literal, members, quote, text};
 use super::turns::is_surroundings;
 use crate::error::Result;
 use crate::json;
@@ -92,7 +92,7 @@ fn letter_item(letter: &[u8]) -> Vec<u8> {
     let [id, author, recipient, content] =
         members(letter, ["id", "author", "recipient", "content"]);
     let part = |kind: &str, key: &str, value: &[u8]| {
-        Object::new().text("type", kind).raw(key, value).close()
+        ObjectBuilder::new().text("type", kind).raw(key, value).close()
     };
     let content = match literal(letter, "encrypted_content") {
         Some(sealed) => {
@@ -112,7 +112,7 @@ fn letter_item(letter: &[u8]) -> Vec<u8> {
         }
         None => array(&[part("input_text", "text", content.unwrap_or(b"\"\""))]),
     };
-    Object::new()
+    ObjectBuilder::new()
         .text("type", "agent_message")
         .maybe("id", id.filter(|id| *id != b"null"))
         .raw("author", author.unwrap_or(b"\"\""))
@@ -190,8 +190,8 @@ fn user_text(item: &[u8]) -> Option<String> {
 }
 
 fn user_message(literal: &[u8]) -> Vec<u8> {
-    let block = Object::new().text("type", "input_text").raw("text", literal).close();
-    let message = Object::new().text("type", "message").text("role", "user");
+    let block = ObjectBuilder::new().text("type", "input_text").raw("text", literal).close();
+    let message = ObjectBuilder::new().text("type", "message").text("role", "user");
     message.raw("content", &array(&[block])).close()
 }
 

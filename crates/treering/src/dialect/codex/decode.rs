@@ -10,7 +10,9 @@
 
 use super::super::{Class, Decoded};
 use super::output::{Output, blocks, texts};
-use super::record::{Object, Record, array, inside, is_object, literal, members, quote, text};
+use super::record::{
+    ObjectBuilder, Record, array, inside, is_object, literal, members, quote, text,
+};
 use crate::entry::head::timestamp;
 use crate::entry::{Kind, NewEntry, Role, number};
 use crate::json;
@@ -98,7 +100,7 @@ pub(super) fn decode(record: &[u8]) -> Decoded {
             entry
         }
         Record::Letter(letter) => letter_entry(letter),
-        Record::Turn(turn) if model(turn).is_some() => Object::new()
+        Record::Turn(turn) if model(turn).is_some() => ObjectBuilder::new()
             .text("type", "model_change")
             .raw("provider", literal(turn, "model_provider").unwrap_or(PROVIDER))
             .raw("modelId", model(turn).unwrap_or(b"\"\""))
@@ -128,12 +130,12 @@ fn time(record: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn custom(kind: &str, data: &[u8]) -> Vec<u8> {
-    let entry = Object::new().text("type", "custom");
+    let entry = ObjectBuilder::new().text("type", "custom");
     entry.text("customType", &format!("codex.{kind}")).raw("data", data).close()
 }
 
 fn message_entry(message: &[u8]) -> Vec<u8> {
-    Object::new().text("type", "message").raw("message", message).close()
+    ObjectBuilder::new().text("type", "message").raw("message", message).close()
 }
 
 /// Returns an item as an entry, and the results that it includes.
@@ -158,8 +160,12 @@ fn message(item: &[u8], time: Option<&[u8]>) -> Vec<u8> {
     let content = content.unwrap_or(b"[]");
     let message = match role(item) {
         Role::Assistant => return assistant(&blocks(content), "stop", time),
-        Role::System => Object::new().text("role", "system").raw("content", &instructions(content)),
-        _ => Object::new().raw("role", &quote(inside(name))).raw("content", &blocks(content)),
+        Role::System => {
+            ObjectBuilder::new().text("role", "system").raw("content", &instructions(content))
+        }
+        _ => {
+            ObjectBuilder::new().raw("role", &quote(inside(name))).raw("content", &blocks(content))
+        }
     };
     message_entry(&message.maybe("timestamp", time).close())
 }
@@ -175,7 +181,7 @@ fn instructions(content: &[u8]) -> Vec<u8> {
 }
 
 fn assistant(content: &[u8], stop_reason: &str, time: Option<&[u8]>) -> Vec<u8> {
-    let message = Object::new()
+    let message = ObjectBuilder::new()
         .text("role", "assistant")
         .raw("content", content)
         .text("api", API)
@@ -191,7 +197,7 @@ fn reasoning(item: &[u8], time: Option<&[u8]>) -> Vec<u8> {
     if thinking.is_empty() {
         thinking = texts(content.unwrap_or(b"[]"), b"\\n\\n");
     }
-    let block = Object::new()
+    let block = ObjectBuilder::new()
         .text("type", "thinking")
         .raw("thinking", &quote(&thinking))
         .maybe("thinkingSignature", literal(item, "encrypted_content"));
@@ -199,7 +205,7 @@ fn reasoning(item: &[u8], time: Option<&[u8]>) -> Vec<u8> {
 }
 
 fn call(item: &[u8], kind: &str, name: &[u8], time: Option<&[u8]>) -> Vec<u8> {
-    let block = Object::new()
+    let block = ObjectBuilder::new()
         .text("type", "toolCall")
         .raw("id", &call_id(item))
         .raw("name", name)
@@ -221,7 +227,7 @@ fn arguments(kind: &str, item: &[u8]) -> Vec<u8> {
         "custom_tool_call" => return input_object(input),
         "image_generation_call" => {
             let prompt = literal(item, "revised_prompt");
-            return Object::new().maybe("prompt", prompt).close();
+            return ObjectBuilder::new().maybe("prompt", prompt).close();
         }
         "local_shell_call" | "web_search_call" => action,
         _ => arguments,
@@ -234,7 +240,7 @@ fn arguments(kind: &str, item: &[u8]) -> Vec<u8> {
 }
 
 fn input_object(input: Option<&[u8]>) -> Vec<u8> {
-    Object::new().maybe("input", input).close()
+    ObjectBuilder::new().maybe("input", input).close()
 }
 
 /// Returns the object that a string holds as JSON; an empty object if the string or value is empty.
@@ -259,7 +265,7 @@ fn own_result(kind: &str, name: &[u8], item: &[u8], time: Option<&[u8]>) -> Opti
         "image_generation_call" => {
             let image = literal(item, "result").filter(|result| *result != b"\"\"");
             let block = |data: &[u8]| {
-                let block = Object::new().text("type", "image").raw("data", data);
+                let block = ObjectBuilder::new().text("type", "image").raw("data", data);
                 array(&[block.text("mimeType", "image/png").close()])
             };
             image.map_or_else(|| b"[]".to_vec(), block)
@@ -271,7 +277,7 @@ fn own_result(kind: &str, name: &[u8], item: &[u8], time: Option<&[u8]>) -> Opti
 }
 
 fn result(call: &[u8], name: Option<&[u8]>, output: Output, time: Option<&[u8]>) -> Vec<u8> {
-    Object::new()
+    ObjectBuilder::new()
         .text("role", "toolResult")
         .raw("toolCallId", call)
         .maybe("toolName", name)
@@ -301,13 +307,14 @@ fn letter_entry(letter: &[u8]) -> Vec<u8> {
     let content = content.filter(|content| *content != b"\"\"").unwrap_or(b"[]");
     let content = match literal(letter, "encrypted_content") {
         Some(sealed) if content == b"[]" => {
-            let block = Object::new().text("type", "encrypted_content");
+            let block = ObjectBuilder::new().text("type", "encrypted_content");
             array(&[block.raw("encrypted_content", sealed).close()])
         }
         _ => blocks(content),
     };
-    let details = Object::new().maybe("author", author).maybe("recipient", recipient).close();
-    Object::new()
+    let details =
+        ObjectBuilder::new().maybe("author", author).maybe("recipient", recipient).close();
+    ObjectBuilder::new()
         .text("type", "custom_message")
         .text("customType", "agent_message")
         .raw("content", &content)
@@ -324,8 +331,9 @@ fn compaction(compacted: &[u8]) -> Vec<u8> {
         b"" => history.map(told).unwrap_or_default(),
         text => text.to_vec(),
     };
-    let details = history.map(|history| Object::new().raw("replacement_history", history).close());
-    Object::new()
+    let details =
+        history.map(|history| ObjectBuilder::new().raw("replacement_history", history).close());
+    ObjectBuilder::new()
         .text("type", "compaction")
         .raw("summary", &quote(&summary))
         .text("firstKeptEntryId", "")
@@ -360,7 +368,7 @@ fn usage(event: &[u8]) -> Vec<u8> {
          \"totalTokens\":{total},\"cost\":{{\"input\":0,\"output\":0,\"cacheRead\":0,\
          \"cacheWrite\":0,\"total\":0}}}}"
     );
-    Object::new()
+    ObjectBuilder::new()
         .text("type", "usage")
         .text("kind", "request")
         .raw("provider", PROVIDER)

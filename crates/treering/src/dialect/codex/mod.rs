@@ -19,10 +19,10 @@ mod tests;
 use turns::{rolls_back, starts_turn};
 
 use super::agent::{AgentContext, PathRecords};
-use super::aside::Aside;
+use super::aside::InsertedText;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir};
-use super::{Class, Codec, Decoded, Glance, Linker, RequestMetadata};
+use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
 use crate::entry::head::{Head, Marks};
 use crate::error::Result;
 use crate::header::{Header, VERSION};
@@ -66,7 +66,7 @@ static FACTS: Facts = Facts {
 };
 
 /// The texts in the user messages of a turn that the user did not type.
-const EDITOR_CONTEXT: [Aside; 2] = [
+const EDITOR_CONTEXT: [InsertedText; 2] = [
     ("# Context from my IDE setup:", "## My request for Codex:"),
     ("<user_action>", "</user_action>"),
 ];
@@ -77,14 +77,14 @@ impl Codec for Codex {
     }
 
     /// Finding the kind of a record is cheaper than reading all of it.
-    fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
-        if let Some(glance) = quick::glance(line) {
-            return glance;
+    fn quick_read<'a>(&self, line: &'a [u8]) -> QuickRead<'a> {
+        if let Some(quick_read) = quick::quick_read(line) {
+            return quick_read;
         }
         let mut members = Members::new(line, 0);
         let (mut kind, mut payload, mut time) = (None, None, None);
         while let Some((key, start)) = members.key() {
-            let Some(value) = members.leap_value(start) else { return Glance::Unclear };
+            let Some(value) = members.leap_value(start) else { return QuickRead::Unclear };
             match &line[key.start + 1..key.end - 1] {
                 b"type" => kind = Some(&line[value]),
                 b"payload" => payload = Some(&line[value]),
@@ -92,19 +92,22 @@ impl Codec for Codex {
                 _ => {}
             }
         }
-        let ObjectEnd::Closed(end) = members.end else { return Glance::Unclear };
+        let ObjectEnd::Closed(end) = members.end else { return QuickRead::Unclear };
         if json::skip_space(line, end) != line.len() {
-            return Glance::Unclear;
+            return QuickRead::Unclear;
         }
         let record = Record::of(line, kind, payload);
         match decode::kind(record) {
             Class::Entry(kind, role) => {
                 let time = time.and_then(|time| FACTS.time.parse(time));
                 let marks = marks(record);
-                Glance::Entry(Head { kind, role, id: None, parent: None, time, marks }, line.len())
+                QuickRead::Entry(
+                    Head { kind, role, id: None, parent: None, time, marks },
+                    line.len(),
+                )
             }
-            Class::Side => Glance::Side,
-            Class::Header | Class::HeaderNode => Glance::Unclear,
+            Class::Side => QuickRead::Side,
+            Class::Header | Class::HeaderNode => QuickRead::Unclear,
         }
     }
 

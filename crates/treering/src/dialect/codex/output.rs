@@ -114,7 +114,7 @@ fn image(url: &[u8]) -> Option<Vec<u8>> {
     let url = json::string(url)?;
     let (about, data) = url.strip_prefix("data:")?.split_once(',')?;
     let mime_type = about.strip_suffix(";base64")?.split(';').next()?;
-    let image = super::record::Object::new().text("type", "image").text("data", data);
+    let image = super::record::ObjectBuilder::new().text("type", "image").text("data", data);
     Some(image.text("mimeType", mime_type).close())
 }
 

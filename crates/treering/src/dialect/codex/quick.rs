@@ -4,13 +4,13 @@
 //! records. Others — user messages, token counts, rollbacks, records in another order — have to be
 //! read as a whole.
 
-use crate::dialect::Glance;
+use crate::dialect::QuickRead;
 use crate::entry::head::{Head, Marks};
 use crate::entry::{Kind, Role};
 use memchr::memmem;
 
 /// Returns the record on a line in the usual form; `None` if its beginning is not enough.
-pub(super) fn glance(line: &[u8]) -> Option<Glance<'_>> {
+pub(super) fn quick_read(line: &[u8]) -> Option<QuickRead<'_>> {
     let rest = line.strip_prefix(b"{\"timestamp\":\"")?;
     let (time, rest) = word(rest)?;
     let (kind, rest) = word(rest.strip_prefix(b",\"type\":\"")?)?;
@@ -41,7 +41,7 @@ pub(super) fn glance(line: &[u8]) -> Option<Glance<'_>> {
         return None;
     }
     if !is_entry {
-        return Some(Glance::Side);
+        return Some(QuickRead::Side);
     }
     let head = Head {
         kind: kind_of_entry,
@@ -52,7 +52,7 @@ pub(super) fn glance(line: &[u8]) -> Option<Glance<'_>> {
         // None of these begins a turn.
         marks: Marks::default(),
     };
-    Some(Glance::Entry(head, line.len()))
+    Some(QuickRead::Entry(head, line.len()))
 }
 
 /// Returns whether a token count has the counts of a request; `None` if it has another form.
@@ -127,19 +127,21 @@ mod tests {
             let line = line.as_bytes();
             let mut whole = None;
             crate::dialect::split::split(line, &Codex, |segment| whole = Some(segment.what));
-            match glance(line) {
+            match quick_read(line) {
                 None => continue,
-                Some(Glance::Side) => assert_eq!(whole, Some(crate::dialect::split::What::Side)),
-                Some(Glance::Entry(head, used)) => {
-                    assert_eq!(used, line.len());
-                    assert_eq!(whole, Some(crate::dialect::split::What::Entry(head)));
+                Some(QuickRead::Side) => {
+                    assert_eq!(whole, Some(crate::dialect::split::SegmentKind::Side))
                 }
-                Some(Glance::Unclear) => panic!("said for nothing"),
+                Some(QuickRead::Entry(head, used)) => {
+                    assert_eq!(used, line.len());
+                    assert_eq!(whole, Some(crate::dialect::split::SegmentKind::Entry(head)));
+                }
+                Some(QuickRead::Unclear) => panic!("said for nothing"),
             }
             quick += 1;
-            assert!(glance(&line[..line.len() / 2]).is_none(), "torn");
-            assert!(glance(&[line, line].concat()).is_none(), "glued");
-            assert!(!matches!(Codex.glance(line), Glance::Unclear));
+            assert!(quick_read(&line[..line.len() / 2]).is_none(), "torn");
+            assert!(quick_read(&[line, line].concat()).is_none(), "glued");
+            assert!(!matches!(Codex.quick_read(line), QuickRead::Unclear));
         }
         assert_eq!(quick, 9);
     }

@@ -5,7 +5,7 @@
 //! `{"record_type":"state"}` between them. The rest of the codec sees only a [`Record`].
 
 pub(super) use crate::dialect::shape::{
-    Object, array, get, inside, is_object, literal, members, quote, text,
+    ObjectBuilder, array, get, inside, is_object, literal, members, quote, text,
 };
 use crate::json;
 

@@ -10,7 +10,7 @@
 
 use super::output::texts;
 use super::record::{Record, get, is_object, literal, members};
-use crate::dialect::aside::{Aside, starts};
+use crate::dialect::aside::{InsertedText, starts};
 use crate::entry::number;
 use crate::json;
 
@@ -43,7 +43,7 @@ pub(super) fn starts_turn(record: Record<'_>) -> bool {
 }
 
 /// The beginnings and ends of texts that Codex sends as user messages.
-pub(super) const SURROUNDINGS: [Aside; 14] = [
+pub(super) const SURROUNDINGS: [InsertedText; 14] = [
     ("# AGENTS.md instructions", "</INSTRUCTIONS>"),
     ("<user_instructions>", "</user_instructions>"),
     ("<environment_context>", "</environment_context>"),

@@ -3,8 +3,8 @@
 use crate::dialect::Decoded;
 use crate::dialect::agent::{AgentContext, PathRecords};
 use crate::dialect::shape::{
-    Answer, Object, array, count, get, inside, is_object, literal, members, quote, text_block,
-    tool_result, usage, user,
+    AnswerFields, ObjectBuilder, array, count, get, inside, is_object, literal, members, quote,
+    text_block, tool_result, usage, user,
 };
 use crate::entry::NewEntry;
 use crate::entry::head::timestamp;
@@ -66,7 +66,8 @@ fn said(data: &[u8]) -> Vec<Vec<u8>> {
 fn image(object: &[u8]) -> Option<Vec<u8>> {
     let (data, mime_type) = (literal(object, "data")?, literal(object, "mimeType")?);
     let is_image = json::string(mime_type)?.starts_with("image/");
-    let image = Object::new().text("type", "image").raw("data", data).raw("mimeType", mime_type);
+    let image =
+        ObjectBuilder::new().text("type", "image").raw("data", data).raw("mimeType", mime_type);
     is_image.then(|| image.close())
 }
 
@@ -79,7 +80,7 @@ fn assistant(data: &[u8], millis: Option<i64>) -> Vec<u8> {
     let reasoning = reasoning.filter(is_text);
     let mut blocks = Vec::new();
     if reasoning.is_some() || signature.is_some() {
-        let block = Object::new()
+        let block = ObjectBuilder::new()
             .text("type", "thinking")
             .raw("thinking", reasoning.unwrap_or(b"\"\""))
             .maybe("thinkingSignature", signature);
@@ -88,7 +89,7 @@ fn assistant(data: &[u8], millis: Option<i64>) -> Vec<u8> {
     blocks.extend(content.filter(is_text).map(text_block));
     let requests = requests.map(json::elements).unwrap_or_default();
     blocks.extend(requests.into_iter().filter(|request| is_object(request)).map(tool_call));
-    Answer {
+    AnswerFields {
         content: &blocks,
         api: API,
         provider: PROVIDER,
@@ -105,10 +106,10 @@ fn tool_call(request: &[u8]) -> Vec<u8> {
     let object = match arguments {
         Some(object) if is_object(object) => object.to_vec(),
         // Tools without a schema get a text.
-        Some(text) => Object::new().raw("input", text).close(),
+        Some(text) => ObjectBuilder::new().raw("input", text).close(),
         None => b"{}".to_vec(),
     };
-    Object::new()
+    ObjectBuilder::new()
         .text("type", "toolCall")
         .raw("id", &quote(inside(literal(request, "toolCallId"))))
         .raw("name", &quote(inside(literal(request, "name"))))
@@ -179,7 +180,9 @@ pub(super) fn agent_context(path: &mut dyn PathRecords) -> Result<AgentContext> 
         let [kind, data] = json::get_all(record, ["type", "data"]);
         let Some(data) = data.filter(|data| is_object(data)) else { continue };
         let message = |role: &str, key: &str| {
-            Object::new().text("role", role).raw("content", &quote(inside(literal(data, key))))
+            ObjectBuilder::new()
+                .text("role", role)
+                .raw("content", &quote(inside(literal(data, key))))
         };
         match kind {
             Some(b"\"user.message\"") => {
@@ -195,7 +198,7 @@ pub(super) fn agent_context(path: &mut dyn PathRecords) -> Result<AgentContext> 
             }
             Some(b"\"tool.execution_complete\"") if answers_a_call(data) => {
                 let [call, result, error] = members(data, ["toolCallId", "result", "error"]);
-                let object = Object::new().text("role", "tool").maybe("toolCallId", call);
+                let object = ObjectBuilder::new().text("role", "tool").maybe("toolCallId", call);
                 messages.push(object.maybe("result", result).maybe("error", error).close());
             }
             Some(b"\"session.compaction_complete\"") if summary(data).is_some() => {

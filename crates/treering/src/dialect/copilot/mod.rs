@@ -12,12 +12,12 @@ mod link;
 mod tests;
 
 use super::agent::{AgentContext, PathRecords};
-use super::aside::Aside;
+use super::aside::InsertedText;
 use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir, SessionNames};
 use super::shape::{self, get, is_object, literal, members, text, whole_line};
-use super::{Class, Codec, Decoded, Glance, Linker, RequestMetadata};
+use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
 use crate::entry::head::Marks;
 use crate::entry::{Kind, Role};
 use crate::error::Result;
@@ -34,7 +34,7 @@ static FACTS: Facts = Facts {
     keys: Keys { id: "id", parent: "\u{0}parent", time: "timestamp" },
     is_writable: false,
     header: HeaderPlace::Anywhere,
-    asides: &[&[("<current_datetime>", "</current_datetime>")] as &[Aside]],
+    asides: &[&[("<current_datetime>", "</current_datetime>")] as &[InsertedText]],
     recognizes: Some(recognizes),
     places: &[AgentPlace::new(
         BaseDir::VariableOrHome("COPILOT_HOME", "", ".copilot"),
@@ -64,17 +64,17 @@ impl Codec for Copilot {
         &FACTS
     }
 
-    fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
+    fn quick_read<'a>(&self, line: &'a [u8]) -> QuickRead<'a> {
         let keys = ["type", "data", "id", "timestamp", "agentId"];
         let Some([kind, data, id, time, agent]) = whole_line(line, keys) else {
-            return Glance::Unclear;
+            return QuickRead::Unclear;
         };
-        match shape::glance(line, class(kind, data, id), [id, None, time]) {
-            Glance::Entry(mut head, used) => {
+        match shape::quick_read(line, class(kind, data, id), [id, None, time]) {
+            QuickRead::Entry(mut head, used) => {
                 head.marks = marks(agent);
-                Glance::Entry(head, used)
+                QuickRead::Entry(head, used)
             }
-            glance => glance,
+            quick_read => quick_read,
         }
     }
 

@@ -6,8 +6,8 @@ use crate::dialect::Decoded;
 use crate::dialect::agent::{AgentContext, PathRecords};
 use crate::dialect::genai::{self, blocks, parts};
 use crate::dialect::shape::{
-    Answer, Object, array, count, get, inside, is_object, literal, members, quote, text_block,
-    tool_result, user,
+    AnswerFields, ObjectBuilder, array, count, get, inside, is_object, literal, members, quote,
+    text_block, tool_result, user,
 };
 use crate::entry::NewEntry;
 use crate::entry::head::timestamp;
@@ -71,7 +71,7 @@ fn message(record: &[u8]) -> Vec<Vec<u8>> {
     if !is_whole {
         content.extend(calls.iter().map(|call| tool_call(call)));
     }
-    let answer = Answer {
+    let answer = AnswerFields {
         content: &content,
         api: genai::API,
         provider: PROVIDER,
@@ -92,12 +92,12 @@ fn thought(thought: &[u8]) -> Vec<u8> {
         b"" => description.to_vec(),
         subject => [b"**", subject, b"** ", description].concat(),
     };
-    Object::new().text("type", "thinking").raw("thinking", &quote(&text)).close()
+    ObjectBuilder::new().text("type", "thinking").raw("thinking", &quote(&text)).close()
 }
 
 fn tool_call(call: &[u8]) -> Vec<u8> {
     let [id, name, args] = members(call, ["id", "name", "args"]);
-    Object::new()
+    ObjectBuilder::new()
         .text("type", "toolCall")
         .raw("id", &quote(inside(id)))
         .raw("name", &quote(inside(name)))
@@ -206,7 +206,7 @@ fn own_contents(record: &[u8]) -> Vec<Vec<u8>> {
     let [kind, content, thoughts, calls] =
         json::get_all(record, ["type", "content", "thoughts", "toolCalls"]);
     let of = |role: &str, parts: &[Vec<u8>]| {
-        Object::new().text("role", role).raw("parts", &array(parts)).close()
+        ObjectBuilder::new().text("role", role).raw("parts", &array(parts)).close()
     };
     let mut all = parts(content);
     if kind == Some(b"\"user\"") {
@@ -231,13 +231,13 @@ fn own_contents(record: &[u8]) -> Vec<Vec<u8>> {
         let thoughts = thoughts.into_iter().filter(|thought| is_object(thought)).map(|text| {
             let thinking = thought(text);
             let text = get(&thinking, "thinking").unwrap_or(b"\"\"");
-            Object::new().raw("text", text).raw("thought", b"true").close()
+            ObjectBuilder::new().raw("text", text).raw("thought", b"true").close()
         });
         all.splice(0..0, thoughts);
         all.extend(calls.iter().filter(|call| is_object(call)).map(|call| {
             let [id, name, args] = members(call, ["id", "name", "args"]);
-            let call = Object::new().maybe("id", id).maybe("name", name).maybe("args", args);
-            Object::new().raw("functionCall", &call.close()).close()
+            let call = ObjectBuilder::new().maybe("id", id).maybe("name", name).maybe("args", args);
+            ObjectBuilder::new().raw("functionCall", &call.close()).close()
         }));
     }
     if all.is_empty() {

@@ -15,14 +15,14 @@ mod link;
 mod tests;
 
 use super::agent::{AgentContext, PathRecords};
-use super::aside::Aside;
+use super::aside::InsertedText;
 use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::genai::{is_response, parts};
 use super::home::{AgentPlace, BaseDir, SessionNames, jsonl_files};
 use super::shape::{self, get, is_object, literal, members, text, whole_line};
 use super::subagents::SubagentFormat;
-use super::{Class, Codec, Decoded, Glance, Linker, RequestMetadata};
+use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::fs::{self, Access};
@@ -62,7 +62,7 @@ static FACTS: Facts = Facts {
 };
 
 /// The texts that the program puts into user messages.
-const ASIDES: [Aside; 2] =
+const ASIDES: [InsertedText; 2] =
     [("<session_context>", "</session_context>"), ("<hook_context>", "</hook_context>")];
 
 /// Returns whether a record is the header of a chat, or one of its commands.
@@ -120,13 +120,13 @@ impl Codec for Gemini {
         &FACTS
     }
 
-    fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
+    fn quick_read<'a>(&self, line: &'a [u8]) -> QuickRead<'a> {
         let keys = ["id", "type", "content", "$set", "projectHash", "kind", "timestamp"];
         let Some([id, kind, content, set, project, file, time]) = whole_line(line, keys) else {
-            return Glance::Unclear;
+            return QuickRead::Unclear;
         };
         let class = class(id, kind, content, set, (project, file));
-        shape::glance(line, class, [id, None, time])
+        shape::quick_read(line, class, [id, None, time])
     }
 
     fn classify(&self, _: &str, record: &[u8]) -> Class {

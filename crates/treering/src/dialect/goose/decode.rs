@@ -3,8 +3,8 @@
 use crate::dialect::Decoded;
 use crate::dialect::agent::{AgentContext, PathRecords};
 use crate::dialect::shape::{
-    Answer, Object, count, get, inside, is_object, literal, members, quote, text_block,
-    tool_result, usage, user,
+    AnswerFields, ObjectBuilder, count, get, inside, is_object, literal, members, quote,
+    text_block, tool_result, usage, user,
 };
 use crate::entry::NewEntry;
 use crate::error::Result;
@@ -60,7 +60,7 @@ fn is_response(item: &[u8]) -> bool {
 
 fn assistant(items: &[&[u8]], millis: Option<i64>) -> Vec<u8> {
     let content: Vec<Vec<u8>> = items.iter().filter_map(|item| block(item)).collect();
-    Answer {
+    AnswerFields {
         content: &content,
         api: "goose",
         provider: b"\"\"",
@@ -91,17 +91,17 @@ fn block(item: &[u8]) -> Option<Vec<u8>> {
     let text = |key| quote(inside(literal(item, key)));
     Some(match get("type") {
         Some(b"\"text\"") => text_block(&text("text")),
-        Some(b"\"image\"") => Object::new()
+        Some(b"\"image\"") => ObjectBuilder::new()
             .text("type", "image")
             .raw("data", &text("data"))
             .raw("mimeType", &text("mimeType"))
             .close(),
-        Some(b"\"thinking\"") => Object::new()
+        Some(b"\"thinking\"") => ObjectBuilder::new()
             .text("type", "thinking")
             .raw("thinking", &text("thinking"))
             .raw("thinkingSignature", &text("signature"))
             .close(),
-        Some(b"\"redactedThinking\"") => Object::new()
+        Some(b"\"redactedThinking\"") => ObjectBuilder::new()
             .text("type", "thinking")
             .raw("thinking", b"\"\"")
             .raw("thinkingSignature", &text("data"))
@@ -111,7 +111,7 @@ fn block(item: &[u8]) -> Option<Vec<u8>> {
             // A call that could not be read has an error instead of a value.
             let value = get("toolCall").and_then(|call| self::get(call, "value"))?;
             let [name, arguments] = members(value, ["name", "arguments"]);
-            Object::new()
+            ObjectBuilder::new()
                 .text("type", "toolCall")
                 .raw("id", &text("id"))
                 .raw("name", &quote(inside(name)))
@@ -147,7 +147,7 @@ pub(super) fn agent_context(path: &mut dyn PathRecords) -> Result<AgentContext> 
         let [role, content, metadata] = json::get_all(record, ["role", "content", "metadata"]);
         let visible = metadata.and_then(|metadata| get(metadata, "agentVisible")) != Some(b"false");
         if visible && role.is_some() {
-            let message = Object::new().maybe("role", role).maybe("content", content);
+            let message = ObjectBuilder::new().maybe("role", role).maybe("content", content);
             messages.push(message.close());
         }
     }

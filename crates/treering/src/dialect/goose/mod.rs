@@ -16,7 +16,7 @@ use super::facts::{Facts, HeaderPlace, Keys, TimeFormat};
 use super::home::{AgentPlace, BaseDir, SessionNames};
 use super::shape::{get, is_object, members, whole_line};
 use super::stored::StoredFormat;
-use super::{Class, Codec, Decoded, Glance, RequestMetadata};
+use super::{Class, Codec, Decoded, QuickRead, RequestMetadata};
 use crate::entry::head::{Head, Marks};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
@@ -70,18 +70,18 @@ impl Codec for Goose {
         &FACTS
     }
 
-    fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
+    fn quick_read<'a>(&self, line: &'a [u8]) -> QuickRead<'a> {
         let keys = ["role", "content", "metadata", "created", "accumulated"];
         let Some([role, content, metadata, time, used]) = whole_line(line, keys) else {
-            return Glance::Unclear;
+            return QuickRead::Unclear;
         };
         match class(role, content, metadata, used) {
             Class::Entry(kind, role) => {
                 let time = time.and_then(|time| FACTS.time.parse(time));
                 let (id, parent, marks) = (None, None, Marks::default());
-                Glance::Entry(Head { kind, role, id, parent, time, marks }, line.len())
+                QuickRead::Entry(Head { kind, role, id, parent, time, marks }, line.len())
             }
-            _ => Glance::Side,
+            _ => QuickRead::Side,
         }
     }
 

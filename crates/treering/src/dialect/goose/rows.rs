@@ -1,6 +1,6 @@
 //! Writes the rows of a session in Goose's database as the lines that older versions wrote.
 
-use crate::dialect::shape::Object;
+use crate::dialect::shape::ObjectBuilder;
 use crate::dialect::stored::{StoredRow, mixed, object_in_line};
 use crate::json;
 use crate::log::sqlite::{Database, Row, Table};
@@ -88,7 +88,7 @@ pub(super) fn write(database: &Database, id: &str, out: &mut dyn Write) -> io::R
 }
 
 fn write_session(row: &Row<'_>, messages: usize, out: &mut dyn Write) -> io::Result<()> {
-    let mut line = Object::new();
+    let mut line = ObjectBuilder::new();
     for column in ["id", "working_dir"] {
         line = line.text(column, &row.text(column)?.unwrap_or_default());
     }
@@ -119,13 +119,13 @@ fn write_usage(row: &Row<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     let config = row.text("model_config_json")?.map(|config| object_in_line(&config));
     let model = config.as_deref().and_then(|config| json::get(config, "model_name"));
-    let used = Object::new()
+    let used = ObjectBuilder::new()
         .raw("input", input.to_string().as_bytes())
         .raw("output", output.to_string().as_bytes())
         .text("provider", &row.text("provider_name")?.unwrap_or_default())
         .raw("model", model.filter(|model| model.starts_with(b"\"")).unwrap_or(b"\"\""));
     let seconds = time(row, "updated_at")?.unwrap_or(0) / 1000;
-    let line = Object::new()
+    let line = ObjectBuilder::new()
         .raw("accumulated", &used.close())
         .raw("created", seconds.to_string().as_bytes());
     out.write_all(&line.close())?;
@@ -144,7 +144,7 @@ fn write_message(row: &Row<'_>, out: &mut dyn Write) -> io::Result<()> {
     };
     let created = row.integer("created_timestamp")?.unwrap_or(0);
     let metadata = row.text("metadata_json")?.map(|metadata| object_in_line(&metadata));
-    let line = Object::new()
+    let line = ObjectBuilder::new()
         .raw("id", &id.map_or_else(|| b"null".to_vec(), |id| json::quoted(&id)))
         .text("role", &row.text("role")?.unwrap_or_default())
         .raw("created", created.to_string().as_bytes())

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// A JSON value, or `None` if JavaScript leaves it undefined.
-pub(super) type Value = Option<Vec<u8>>;
+pub(super) type JsValue = Option<Vec<u8>>;
 
 pub(super) fn context(path: &mut dyn PathRecords) -> Result<AgentContext> {
     let survey = Survey::of(path)?;
@@ -43,7 +43,7 @@ pub(super) fn context(path: &mut dyn PathRecords) -> Result<AgentContext> {
 struct Survey {
     settings: Settings,
     /// The ids in one spelling, by index.
-    ids: Vec<Value>,
+    ids: Vec<JsValue>,
     compaction: Option<usize>,
     reset: Option<usize>,
 }
@@ -180,7 +180,7 @@ fn message_of(record: &[u8]) -> Option<Vec<u8>> {
         }
         "branch_summary" => {
             json::get(record, "summary").filter(|summary| is_truthy(summary))?;
-            let mut message = Object::new("branchSummary");
+            let mut message = MessageBuilder::new("branchSummary");
             message.copy(record, &["summary", "fromId"]);
             Some(message.timed(time_of(record)))
         }
@@ -194,7 +194,7 @@ fn custom_message(record: &[u8]) -> Option<Vec<u8>> {
     let custom_type = json::get(record, "customType");
     let custom_type = custom_type.filter(|raw| raw.starts_with(b"\"") && *raw != b"\"\"");
     let display = json::get(record, "display").filter(|raw| *raw == b"true");
-    let mut message = Object::new("custom");
+    let mut message = MessageBuilder::new("custom");
     message.set("customType", custom_type.unwrap_or(b"\"custom-message\""));
     message.copy(record, &["content"]);
     message.set("display", display.unwrap_or(b"false"));
@@ -206,8 +206,8 @@ fn custom_message(record: &[u8]) -> Option<Vec<u8>> {
     Some(message.timed(time_of(record)))
 }
 
-fn summary_message(compaction: &[u8], payload: Value, time: Option<i64>) -> Vec<u8> {
-    let mut message = Object::new("compactionSummary");
+fn summary_message(compaction: &[u8], payload: JsValue, time: Option<i64>) -> Vec<u8> {
+    let mut message = MessageBuilder::new("compactionSummary");
     message.copy(compaction, &["summary", "shortSummary", "tokensBefore", "tokensAfter", "method"]);
     if let Some(payload) = payload {
         message.set("providerPayload", &payload);
@@ -217,7 +217,7 @@ fn summary_message(compaction: &[u8], payload: Value, time: Option<i64>) -> Vec<
 }
 
 /// Returns a history that OpenAI compacted itself, which is sent back instead of the kept messages.
-fn remote_payload(preserved: &[u8]) -> Value {
+fn remote_payload(preserved: &[u8]) -> JsValue {
     let remote = json::get(preserved, "openaiRemoteCompaction")?;
     let provider = filled(remote, "provider")?;
     let items = json::get(remote, "replacementHistory").filter(|raw| raw.starts_with(b"["))?;
@@ -227,7 +227,7 @@ fn remote_payload(preserved: &[u8]) -> Value {
 }
 
 /// Returns a summary that Anthropic's server wrote, which is sent back as its own.
-fn native_payload(preserved: &[u8]) -> Value {
+fn native_payload(preserved: &[u8]) -> JsValue {
     let native = json::get(preserved, "anthropicCompaction")?;
     let mut out = b"{\"type\":\"anthropicCompaction\",\"provider\":".to_vec();
     out.extend_from_slice(filled(native, "provider")?);
@@ -243,11 +243,11 @@ fn native_payload(preserved: &[u8]) -> Value {
 }
 
 /// A message under construction.
-struct Object(Vec<u8>);
+struct MessageBuilder(Vec<u8>);
 
-impl Object {
+impl MessageBuilder {
     fn new(role: &str) -> Self {
-        Object([b"{\"role\":\"", role.as_bytes(), b"\""].concat())
+        MessageBuilder([b"{\"role\":\"", role.as_bytes(), b"\""].concat())
     }
 
     fn set(&mut self, key: &str, value: &[u8]) {

@@ -23,7 +23,7 @@ mod title;
 use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, NativeKinds, ResetForm};
 use super::home::{AgentPlace, BaseDir};
-use super::{About, Class, Codec, Decoded, Stamp, blobs, embed};
+use super::{Class, Codec, Decoded, NewHeader, Stamp, blobs, embed};
 use crate::entry::head::{self, Head};
 use crate::entry::{Kind, NewEntry, number};
 use crate::error::Result;
@@ -120,7 +120,7 @@ impl Codec for Omp {
         })
     }
 
-    fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>> {
+    fn encode_header(&self, about: &NewHeader<'_>) -> Option<Vec<u8>> {
         let mut out = b"{\"type\":\"session\",\"version\":3".to_vec();
         let mut field = |key: &str, value: &str| {
             out.push(b',');

@@ -2,7 +2,7 @@
 //!
 //! Values are kept as JSON. Most rules treat `null` like a missing member.
 
-use super::agent::{Value, given, is_truthy, text_is};
+use super::agent::{JsValue, given, is_truthy, text_is};
 use crate::json;
 use crate::json::stringify;
 use std::collections::{HashMap, HashSet};
@@ -18,9 +18,9 @@ pub(super) struct Settings {
     places: HashMap<Vec<u8>, usize>,
     /// Whether a record named the default model; the models of answers no longer count then.
     default_is_explicit: bool,
-    mode: Option<Value>,
-    mode_data: Value,
-    tier: Value,
+    mode: Option<JsValue>,
+    mode_data: JsValue,
+    tier: JsValue,
     rules: Vec<Vec<u8>>,
     known_rules: HashSet<Vec<u8>>,
 }
@@ -92,7 +92,7 @@ impl Settings {
 
     /// Returns all settings, named as in omp; `null` stands for values that omp leaves undefined.
     pub(super) fn finish(self) -> Vec<(&'static str, Vec<u8>)> {
-        let or_null = |value: Value| value.unwrap_or_else(|| b"null".to_vec());
+        let or_null = |value: JsValue| value.unwrap_or_else(|| b"null".to_vec());
         let default = self.models.iter().find(|(role, _)| role == DEFAULT);
         let model = default.map(|(_, model)| model.clone());
         let models: Vec<Vec<u8>> =
@@ -113,7 +113,7 @@ impl Settings {
 const DEFAULT: &[u8] = b"\"default\"";
 
 /// Returns a service tier by family of providers. Old records have one value for all.
-fn by_family(tier: &[u8]) -> Value {
+fn by_family(tier: &[u8]) -> JsValue {
     const FAMILIES: [&str; 3] = ["openai", "anthropic", "google"];
     let object = |tiers: &[(&str, &str)]| {
         let members: Vec<String> =

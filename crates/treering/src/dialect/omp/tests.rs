@@ -227,7 +227,7 @@ fn a_record_carries_nothing_but_what_it_says_it_is() {
 
 #[test]
 fn a_new_session_has_a_header_of_version_3() {
-    let mut about = About { id: "i", cwd: "/größe \"x\"", parent_session: None, created: 0 };
+    let mut about = NewHeader { id: "i", cwd: "/größe \"x\"", parent_session: None, created: 0 };
     let start = String::from_utf8(Omp.encode_header(&about).unwrap()).unwrap();
     let (slot, header) = start.split_once('\n').unwrap();
     assert_eq!((slot.len(), title::parse(slot.as_bytes()).unwrap().title), (255, String::new()));

@@ -3,12 +3,14 @@
 use super::content;
 use super::decode::{is_compaction_request, is_summary};
 use crate::dialect::agent::{AgentContext, PathRecords};
-use crate::dialect::shape::{Object, array, get, inside, is_object, literal, members, quote};
+use crate::dialect::shape::{
+    ObjectBuilder, array, get, inside, is_object, literal, members, quote,
+};
 use crate::error::Result;
 use crate::json;
 
 /// The properties of a message that the context needs.
-struct Sent {
+struct ConvertedMessage {
     id: Vec<u8>,
     messages: Vec<Vec<u8>>,
     /// For a summary: the first message that it keeps, if any.
@@ -19,7 +21,7 @@ struct Sent {
 /// Returns the context at the end of a path: from the last finished compaction on, its request, its
 /// summary, the messages that it keeps, and those that follow.
 pub(super) fn agent_context(path: &mut dyn PathRecords) -> Result<AgentContext> {
-    let mut sent: Vec<Sent> = Vec::new();
+    let mut sent: Vec<ConvertedMessage> = Vec::new();
     for at in 0..path.len() {
         let Some(record) = path.record(at)? else { continue };
         let (info, parts) = content(record);
@@ -29,7 +31,7 @@ pub(super) fn agent_context(path: &mut dyn PathRecords) -> Result<AgentContext> 
             _ => continue,
         };
         let summary = is_summary(info).then(|| literal(record, "tail").map(<[u8]>::to_vec));
-        sent.push(Sent {
+        sent.push(ConvertedMessage {
             id: get(record, "id").unwrap_or_default().to_vec(),
             messages,
             summary,
@@ -48,17 +50,17 @@ pub(super) fn agent_context(path: &mut dyn PathRecords) -> Result<AgentContext> 
     Ok(of(summary.iter().chain(kept).chain(after)))
 }
 
-fn of<'a>(sent: impl IntoIterator<Item = &'a Sent>) -> AgentContext {
+fn of<'a>(sent: impl IntoIterator<Item = &'a ConvertedMessage>) -> AgentContext {
     let messages = sent.into_iter().flat_map(|message| message.messages.iter().cloned()).collect();
     AgentContext { messages, settings: Vec::new() }
 }
 
 fn text(literal: &[u8]) -> Vec<u8> {
-    Object::new().text("type", "text").raw("text", literal).close()
+    ObjectBuilder::new().text("type", "text").raw("text", literal).close()
 }
 
 fn message(role: &str, content: &[Vec<u8>]) -> Vec<u8> {
-    Object::new().text("role", role).raw("content", &array(content)).close()
+    ObjectBuilder::new().text("role", role).raw("content", &array(content)).close()
 }
 
 fn user(parts: &[&[u8]]) -> Vec<Vec<u8>> {
@@ -71,7 +73,7 @@ fn user(parts: &[&[u8]]) -> Vec<Vec<u8>> {
             let [mime, url, name] = members(part, ["mime", "url", "filename"]);
             let is_text =
                 |mime: &[u8]| matches!(mime, b"\"text/plain\"" | b"\"application/x-directory\"");
-            let file = Object::new().text("type", "file").maybe("mediaType", mime);
+            let file = ObjectBuilder::new().text("type", "file").maybe("mediaType", mime);
             let file = file.maybe("filename", name).maybe("data", url).close();
             (!mime.is_some_and(is_text)).then_some(file)
         }
@@ -113,7 +115,7 @@ fn assistant(info: &[u8], parts: &[&[u8]]) -> Vec<Vec<u8>> {
                 said.extend(words.map(text));
             }
             Some(b"\"reasoning\"") => {
-                let thought = Object::new().text("type", "reasoning");
+                let thought = ObjectBuilder::new().text("type", "reasoning");
                 let thought = thought.raw("text", literal(part, "text").unwrap_or(b"\"\""));
                 said.push(thought.maybe("providerOptions", get(part, "metadata")).close());
             }
@@ -121,7 +123,7 @@ fn assistant(info: &[u8], parts: &[&[u8]]) -> Vec<Vec<u8>> {
                 let call = quote(inside(literal(part, "callID")));
                 let name = quote(inside(literal(part, "tool")));
                 let object = |kind: &str| {
-                    let object = Object::new().text("type", kind);
+                    let object = ObjectBuilder::new().text("type", kind);
                     object.raw("toolCallId", &call).raw("toolName", &name)
                 };
                 let state = get(part, "state").filter(|state| is_object(state)).unwrap_or(b"{}");
@@ -151,7 +153,7 @@ fn output(state: &[u8]) -> Vec<u8> {
         Some(b"\"error\"") => ("error-text", error.filter(is_text).unwrap_or(b"\"\"")),
         _ => ("error-text", &b"\"[Tool execution was interrupted]\""[..]),
     };
-    Object::new()
+    ObjectBuilder::new()
         .text("type", kind)
         .raw("value", &json::inside(value).map_or_else(Vec::new, quote))
         .close()

@@ -2,8 +2,8 @@
 
 use super::content;
 use crate::dialect::shape::{
-    Answer, Object, count, get, inside, is_object, literal, members, quote, text_block,
-    tool_result, usage, user,
+    AnswerFields, ObjectBuilder, count, get, inside, is_object, literal, members, quote,
+    text_block, tool_result, usage, user,
 };
 use crate::dialect::{Decoded, Price, RequestMetadata};
 use crate::entry::NewEntry;
@@ -102,7 +102,7 @@ pub(super) fn file(part: &[u8]) -> Option<Vec<u8>> {
         kind.ends_with(b";base64").then_some(data)
     });
     Some(match data {
-        Some(data) if mime.starts_with(b"\"image/") => Object::new()
+        Some(data) if mime.starts_with(b"\"image/") => ObjectBuilder::new()
             .text("type", "image")
             .raw("data", &quote(data))
             .raw("mimeType", mime)
@@ -142,7 +142,8 @@ fn answers(info: &[u8], parts: &[&[u8]], millis: Option<i64>) -> Vec<Vec<u8>> {
             _ => "error",
         });
         let tokens = if at == 0 { tokens(info, parts) } else { [0; 4] };
-        let answer = Answer { content: &blocks, api: API, provider, model, tokens, stop, millis };
+        let answer =
+            AnswerFields { content: &blocks, api: API, provider, model, tokens, stop, millis };
         let mut message = answer.message();
         let reason = failed.and_then(|error| get(error, "data"));
         let reason =
@@ -160,7 +161,7 @@ fn answers(info: &[u8], parts: &[&[u8]], millis: Option<i64>) -> Vec<Vec<u8>> {
 fn block(part: &[u8]) -> Option<Vec<u8>> {
     Some(match get(part, "type") {
         Some(b"\"text\"") => text_block(literal(part, "text").unwrap_or(b"\"\"")),
-        Some(b"\"reasoning\"") => Object::new()
+        Some(b"\"reasoning\"") => ObjectBuilder::new()
             .text("type", "thinking")
             .raw("thinking", literal(part, "text").unwrap_or(b"\"\""))
             .maybe("thinkingSignature", signature(part))
@@ -168,7 +169,7 @@ fn block(part: &[u8]) -> Option<Vec<u8>> {
         Some(b"\"tool\"") => {
             let state = get(part, "state").filter(|state| is_object(state)).unwrap_or(b"{}");
             let input = get(state, "input").filter(|input| is_object(input)).unwrap_or(b"{}");
-            Object::new()
+            ObjectBuilder::new()
                 .text("type", "toolCall")
                 .raw("id", &quote(inside(literal(part, "callID"))))
                 .raw("name", &quote(inside(literal(part, "tool"))))

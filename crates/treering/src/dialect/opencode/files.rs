@@ -10,7 +10,7 @@
 //! listed as a session of its own, because finding its parent would require reading all others.
 
 use super::lines::{self, MessageKey, MessageLines};
-use crate::dialect::shape::{Object, get, text};
+use crate::dialect::shape::{ObjectBuilder, get, text};
 use crate::dialect::stored::object_in_line;
 use crate::fs;
 use crate::json;
@@ -75,8 +75,8 @@ pub(super) fn write(path: &Path, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Returns the members of a session for the first line.
-fn described(session: &[u8], id: &str) -> Object {
-    let mut described = Object::new().text("id", id);
+fn described(session: &[u8], id: &str) -> ObjectBuilder {
+    let mut described = ObjectBuilder::new().text("id", id);
     for name in ["parentID", "directory", "title", "version", "slug", "agent"] {
         if let Some(text) = text(session, name) {
             described = described.text(name, &text);

@@ -1,6 +1,6 @@
 //! Writes the lines of a session from its messages and their parts.
 
-use crate::dialect::shape::{Object, get, literal, quote, text};
+use crate::dialect::shape::{ObjectBuilder, get, literal, quote, text};
 use crate::json;
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -22,7 +22,7 @@ pub(super) struct Reverted {
 
 /// Writes the first line. Returns the position that the session was reverted to.
 pub(super) fn write_session(
-    session: Object,
+    session: ObjectBuilder,
     revert: Option<&[u8]>,
     out: &mut dyn Write,
 ) -> io::Result<Option<Reverted>> {
@@ -30,7 +30,7 @@ pub(super) fn write_session(
         let part = text(revert, "partID").map(|part| part.into_owned());
         Some(Reverted { message: text(revert, "messageID")?.into_owned(), part })
     });
-    let mut line = Object::new().raw("session", &session.close());
+    let mut line = ObjectBuilder::new().raw("session", &session.close());
     if let Some(Reverted { message, part }) = &reverted {
         line = line.text("revertedFrom", &reverted_id(message, part.is_some()));
     }
@@ -86,7 +86,7 @@ impl MessageLines {
         write_line(&message.id, message, tail.as_deref(), info, kept, out)?;
         if !reverted.is_empty() {
             // The token counts are those of the whole message, and must count once.
-            let info = Object::new().raw("role", &quote(b"assistant")).close();
+            let info = ObjectBuilder::new().raw("role", &quote(b"assistant")).close();
             let id = reverted_id(&message.id, true);
             write_line(&id, message, None, &info, reverted, out)?;
         }
@@ -102,7 +102,7 @@ fn write_line(
     parts: &[(String, Vec<u8>)],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut line = Object::new().text("id", id);
+    let mut line = ObjectBuilder::new().text("id", id);
     if let Some(sidechain) = &message.sidechain {
         line = line.text("sidechain", sidechain);
     }

@@ -28,7 +28,7 @@ use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir, SessionNames};
 use super::shape::{self, get, is_object, literal, members, text, whole_line};
 use super::stored::{ScatteredFormat, StoredFormat};
-use super::{Class, Codec, Decoded, Glance, Linker, RequestMetadata};
+use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
 use crate::entry::head::Marks;
 use crate::entry::{Kind, Role};
 use crate::error::Result;
@@ -85,17 +85,17 @@ impl Codec for OpenCode {
         &FACTS
     }
 
-    fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
+    fn quick_read<'a>(&self, line: &'a [u8]) -> QuickRead<'a> {
         let keys = ["id", "sidechain", "time", "info", "parts"];
         let Some([id, sidechain, time, info, parts]) = whole_line(line, keys) else {
-            return Glance::Unclear;
+            return QuickRead::Unclear;
         };
-        match shape::glance(line, class(id, info, parts), [id, None, time]) {
-            Glance::Entry(mut head, used) => {
+        match shape::quick_read(line, class(id, info, parts), [id, None, time]) {
+            QuickRead::Entry(mut head, used) => {
                 head.marks = marks(sidechain);
-                Glance::Entry(head, used)
+                QuickRead::Entry(head, used)
             }
-            glance => glance,
+            quick_read => quick_read,
         }
     }
 

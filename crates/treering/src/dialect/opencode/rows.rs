@@ -1,7 +1,7 @@
 //! Writes the rows of a session as lines.
 
 use super::lines::{self, MessageKey, MessageLines, Reverted};
-use crate::dialect::shape::Object;
+use crate::dialect::shape::ObjectBuilder;
 use crate::dialect::stored::{StoredRow, mixed, object_in_line};
 use crate::log::sqlite::{Database, Row, Table};
 use std::collections::{HashMap, HashSet};
@@ -145,7 +145,7 @@ pub(super) fn write(database: &Database, id: &str, out: &mut dyn Write) -> io::R
 
 /// Writes the first line. Returns the position that the session was reverted to.
 fn write_session(row: &Row<'_>, out: &mut dyn Write) -> io::Result<Option<Reverted>> {
-    let mut session = Object::new();
+    let mut session = ObjectBuilder::new();
     let columns = [
         ("id", "id"),
         ("parentID", "parent_id"),

@@ -6,7 +6,7 @@
 //! is and continues to the leaf: every compaction in between contributes its summary, the latest
 //! first, and if the named entry is not on the path, the context is empty.
 
-use super::object::{Object, ObjectMembers, array};
+use super::object::{ObjectBuilder, ObjectMembers, array};
 use super::{Style, kind};
 use crate::dialect::agent::{AgentContext, PathRecords};
 use crate::dialect::python;
@@ -81,7 +81,7 @@ fn survey(path: &mut dyn PathRecords) -> Result<Survey> {
             }
             Kind::ModelChange => {
                 let mut parts = ObjectMembers::of(record);
-                let mut model = Object::new();
+                let mut model = ObjectBuilder::new();
                 model.maybe("provider", parts.take("provider_id"));
                 model.maybe("modelId", parts.take("model_id"));
                 found.model = Some(model.done());
@@ -154,7 +154,7 @@ fn message(record: &[u8]) -> Option<Vec<u8>> {
     if memchr::memmem::find(message, b"null").is_none() {
         return Some(message.to_vec());
     }
-    let mut out = Object::new();
+    let mut out = ObjectBuilder::new();
     for member in json::Members::new(message, 0) {
         match &message[member.value] {
             b"null" => {}
@@ -177,7 +177,7 @@ fn contents(blocks: &[u8]) -> Vec<u8> {
     }
     let clean = |block: &[u8]| match block.first() {
         Some(b'{') => {
-            let mut out = Object::new();
+            let mut out = ObjectBuilder::new();
             out.rest(ObjectMembers::of(block), &[]);
             out.done()
         }
@@ -188,7 +188,7 @@ fn contents(blocks: &[u8]) -> Vec<u8> {
 
 fn custom(record: &[u8]) -> Vec<u8> {
     let mut parts = ObjectMembers::of(record);
-    let mut out = Object::new();
+    let mut out = ObjectBuilder::new();
     out.text("role", "custom").maybe("custom_type", parts.take("custom_type"));
     out.raw("timestamp", &time(parts.take("timestamp")));
     out.raw("contents", &contents(parts.take("content").unwrap_or(b"[]")));
@@ -199,7 +199,7 @@ fn custom(record: &[u8]) -> Vec<u8> {
 /// Returns a branch summary, even an empty one, as both agents do.
 fn branch_summary(record: &[u8]) -> Vec<u8> {
     let mut parts = ObjectMembers::of(record);
-    let mut out = Object::new();
+    let mut out = ObjectBuilder::new();
     out.text("role", "branch_summary").maybe("summary", parts.take("summary"));
     out.maybe("from_id", parts.take("from_id"));
     out.raw("timestamp", &time(parts.take("timestamp")));
@@ -208,7 +208,7 @@ fn branch_summary(record: &[u8]) -> Vec<u8> {
 
 fn compaction_summary(record: &[u8]) -> Vec<u8> {
     let mut parts = ObjectMembers::of(record);
-    let mut out = Object::new();
+    let mut out = ObjectBuilder::new();
     out.text("role", "compaction_summary").maybe("summary", parts.take("summary"));
     out.maybe("tokens_before", parts.take("tokens_before"));
     out.raw("timestamp", &time(parts.take("timestamp")));

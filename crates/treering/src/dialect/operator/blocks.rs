@@ -4,7 +4,7 @@
 //! blocks of later versions) are not changed.
 
 use super::Style;
-use super::object::{Object, ObjectMembers, array};
+use super::object::{ObjectBuilder, ObjectMembers, array};
 use crate::json;
 
 /// Converts Operator's blocks to treering's format. A plain text is the same in both.
@@ -22,7 +22,7 @@ pub(super) fn decode(contents: &[u8]) -> Vec<u8> {
 fn decode_block(block: &[u8], out: &mut Vec<Vec<u8>>) {
     let mut parts = ObjectMembers::of(block);
     let kind = parts.take_text("type").unwrap_or_default();
-    let mut object = Object::new();
+    let mut object = ObjectBuilder::new();
     match (&*kind, parts.take("content")) {
         ("text", Some(text)) => {
             object.text("type", "text").raw("text", text).rest(parts, &["text"]);
@@ -62,7 +62,7 @@ fn decode_images(block: &[u8], mut parts: ObjectMembers<'_>, out: &mut Vec<Vec<u
     };
     let mut parts = Some(parts);
     for (data, media_type) in known {
-        let mut object = Object::new();
+        let mut object = ObjectBuilder::new();
         object.text("type", "image").raw("data", data).text("mimeType", media_type);
         if let Some(parts) = parts.take() {
             object.rest(parts, &["data", "mimeType"]);
@@ -99,7 +99,7 @@ pub(super) fn encode(content: Option<&[u8]>) -> Vec<u8> {
 fn encode_block(block: &[u8]) -> Vec<u8> {
     let mut parts = ObjectMembers::of(block);
     let kind = parts.take_text("type").unwrap_or_default();
-    let mut object = Object::new();
+    let mut object = ObjectBuilder::new();
     match &*kind {
         "text" => {
             let text = parts.take("text").unwrap_or(b"\"\"");
@@ -169,7 +169,7 @@ pub(super) fn decode_usage(usage: &[u8]) -> Vec<u8> {
     if let (Some(net), [input, ..]) = (&net, &mut counts) {
         *input = net.as_bytes();
     }
-    let mut object = Object::new();
+    let mut object = ObjectBuilder::new();
     for ((name, _), count) in COUNTS.iter().zip(counts) {
         object.raw(name, count);
     }
@@ -188,7 +188,7 @@ fn net_input([input, _, cache_read, _]: [&[u8]; 4]) -> Option<u64> {
 
 fn decode_cost(cost: Option<&[u8]>) -> Vec<u8> {
     let mut parts = ObjectMembers::of(cost.unwrap_or(b"{}"));
-    let mut object = Object::new();
+    let mut object = ObjectBuilder::new();
     for (name, theirs) in COSTS {
         object.raw(name, parts.take(theirs).unwrap_or(b"0"));
     }
@@ -202,7 +202,7 @@ pub(super) fn encode_usage(usage: &[u8], style: Style) -> Vec<u8> {
         return usage.to_vec();
     }
     let mut parts = ObjectMembers::of(usage);
-    let mut object = Object::new();
+    let mut object = ObjectBuilder::new();
     let counts = COUNTS.map(|(name, _)| parts.take(name).unwrap_or(b"0"));
     for ((_, theirs), count) in COUNTS.iter().zip(counts) {
         object.raw(theirs, count);
@@ -212,7 +212,7 @@ pub(super) fn encode_usage(usage: &[u8], style: Style) -> Vec<u8> {
         object.raw(TAU_INCLUDES, parts.take(TAU_INCLUDES).unwrap_or(b"false"));
     }
     let mut cost = ObjectMembers::of(parts.take("cost").unwrap_or(b"{}"));
-    let mut costs = Object::new();
+    let mut costs = ObjectBuilder::new();
     for (name, theirs) in COSTS {
         costs.raw(theirs, cost.take(name).unwrap_or(b"0.0"));
     }

@@ -71,7 +71,8 @@ fn agent_contexts_are_those_of_the_agents() {
                 contexts += 1;
                 let ids = expected["ids_on_path"].as_array().unwrap();
                 let record = |id: &Value| by_id[id.as_str().unwrap()].clone().into_bytes();
-                let mut path = crate::dialect::agent::Records(ids.iter().map(record).collect());
+                let mut path =
+                    crate::dialect::agent::RecordsInMemory(ids.iter().map(record).collect());
                 let context = codec.agent_context(&mut path).unwrap().unwrap();
                 let at = format!("{agent}/{file} at {}", ids.last().unwrap());
                 let messages = object::array(&context.messages);

@@ -1,7 +1,7 @@
 //! Converts Operator's records to treering's entries.
 
 use super::blocks;
-use super::object::{Object, ObjectMembers, array};
+use super::object::{ObjectBuilder, ObjectMembers, array};
 use super::renamed;
 use crate::dialect::uuid_of;
 use crate::dialect::{Decoded, embed, python};
@@ -20,7 +20,7 @@ pub(crate) fn decode(record: &[u8]) -> Decoded {
         name if name == "branch" => "branch_summary".to_owned(),
         name => name.into_owned(),
     };
-    let mut object = Object::new();
+    let mut object = ObjectBuilder::new();
     let mut more = Vec::new();
     match renamed(&type_name) {
         None => {
@@ -83,7 +83,7 @@ fn decode_message(message: &[u8], entry_id: &str, more: &mut Vec<Vec<u8>>) -> Ve
     // An id that treering generated has no meaning.
     let made_up = json::quoted(&uuid_of(entry_id));
     let id = parts.take("id").filter(|id| *id != made_up);
-    let mut object = Object::new();
+    let mut object = ObjectBuilder::new();
     match &*name {
         "tool" => return decode_results(parts, id, time.as_deref(), more),
         "branch_summary" => {
@@ -164,10 +164,10 @@ fn decode_results(
     first.done()
 }
 
-fn decode_result(result: Option<&[u8]>, others: Option<&[u8]>) -> Object {
+fn decode_result(result: Option<&[u8]>, others: Option<&[u8]>) -> ObjectBuilder {
     let mut parts = ObjectMembers::of(result.unwrap_or(b"{}"));
     parts.take("type");
-    let mut object = Object::new();
+    let mut object = ObjectBuilder::new();
     object.text("role", "toolResult").maybe("toolCallId", parts.take("id"));
     object.raw("toolName", parts.take("tool_name").unwrap_or(b"\"\""));
     let content = match parts.take("content") {

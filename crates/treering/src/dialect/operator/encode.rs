@@ -1,6 +1,6 @@
 //! Converts treering's entries to records of Operator or Tau.
 
-use super::object::{Object, ObjectMembers, compact};
+use super::object::{ObjectBuilder, ObjectMembers, compact};
 use super::{Style, blocks, is_header, renamed};
 use crate::dialect::uuid_of;
 use crate::dialect::{Stamp, embed, python};
@@ -57,9 +57,9 @@ fn record(entry: &NewEntry, stamp: &Stamp<'_>, style: Style) -> Vec<u8> {
     object.done()
 }
 
-fn head(type_name: &str, stamp: &Stamp<'_>, kind: Kind) -> Object {
+fn head(type_name: &str, stamp: &Stamp<'_>, kind: Kind) -> ObjectBuilder {
     let parent = if kind == Kind::Leaf { stamp.left } else { stamp.parent };
-    let mut object = Object::new();
+    let mut object = ObjectBuilder::new();
     object.text("id", stamp.id).raw("timestamp", &python::seconds(stamp.millis));
     if let Some(parent) = parent {
         object.text("parent_id", parent);
@@ -111,7 +111,7 @@ fn encode_message(message: &[u8], stamp: &Stamp<'_>, style: Style) -> Vec<u8> {
         std::str::from_utf8(literal).ok()?.parse::<i64>().ok().map(python::seconds)
     });
     let time = time.unwrap_or_else(|| python::seconds(stamp.millis));
-    let mut object = Object::new();
+    let mut object = ObjectBuilder::new();
     match &*name {
         "branchSummary" => {
             object.text("role", "branch_summary").maybe("summary", parts.take("summary"));
@@ -161,7 +161,7 @@ fn encode_message(message: &[u8], stamp: &Stamp<'_>, style: Style) -> Vec<u8> {
 }
 
 /// Writes the members that only an assistant message has: its usage, and the reason why it ended.
-fn encode_outcome(object: &mut Object, parts: &mut ObjectMembers<'_>, style: Style) {
+fn encode_outcome(object: &mut ObjectBuilder, parts: &mut ObjectMembers<'_>, style: Style) {
     let usage = parts.take("usage").map(|usage| blocks::encode_usage(usage, style));
     let stop_reason = parts.take("stopReason").map(|reason| match reason {
         b"\"toolUse\"" => b"\"tool_calls\"",
@@ -177,7 +177,7 @@ fn encode_outcome(object: &mut Object, parts: &mut ObjectMembers<'_>, style: Sty
 
 /// Returns the contents of a message of role `tool`: one result.
 fn encode_result(parts: &mut ObjectMembers<'_>, style: Style) -> Vec<u8> {
-    let mut result = Object::new();
+    let mut result = ObjectBuilder::new();
     result.text("type", "tool_result").maybe("id", parts.take("toolCallId"));
     let text = match parts.take("content") {
         Some(text) if text.starts_with(b"\"") => text.to_vec(),

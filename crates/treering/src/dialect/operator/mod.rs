@@ -21,13 +21,13 @@ mod tests;
 use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, JsonStyle, Keys, LeafParent, NameRule, TimeFormat};
 use super::home::{AgentPlace, BaseDir, Destination, ProjectPaths};
-use super::{About, Class, Codec, Decoded, Price, RequestMetadata, Stamp, embed, python};
+use super::{Class, Codec, Decoded, NewHeader, Price, RequestMetadata, Stamp, embed, python};
 use crate::entry::head::{Head, MAX_ID, Marks, Name};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
 use crate::header::{Header, VERSION};
 use crate::json::{self, Members};
-use object::Object;
+use object::ObjectBuilder;
 use std::borrow::Cow;
 
 /// The dialect of Operator.
@@ -89,7 +89,7 @@ impl Codec for Operator {
         Some(encode(entry, stamp, Style::Operator))
     }
 
-    fn encode_header(&self, about: &About<'_>) -> Option<Vec<u8>> {
+    fn encode_header(&self, about: &NewHeader<'_>) -> Option<Vec<u8>> {
         Some(encode_header(about))
     }
 
@@ -156,8 +156,8 @@ pub(super) fn header(record: &[u8]) -> Option<Header> {
     Some(header)
 }
 
-pub(super) fn encode_header(about: &About<'_>) -> Vec<u8> {
-    let mut header = Object::new();
+pub(super) fn encode_header(about: &NewHeader<'_>) -> Vec<u8> {
+    let mut header = ObjectBuilder::new();
     header.text("type", "session").raw("version", b"3").text("id", about.id);
     header.raw("timestamp", &python::seconds(about.created)).text("cwd", about.cwd);
     if let Some(parent) = about.parent_session {

@@ -42,11 +42,11 @@ impl<'a> ObjectMembers<'a> {
 }
 
 /// An object under construction, in compact style.
-pub(super) struct Object(Vec<u8>);
+pub(super) struct ObjectBuilder(Vec<u8>);
 
-impl Object {
+impl ObjectBuilder {
     pub(super) fn new() -> Self {
-        Object(b"{".to_vec())
+        ObjectBuilder(b"{".to_vec())
     }
 
     pub(super) fn raw(&mut self, key: &str, value: &[u8]) -> &mut Self {
@@ -160,7 +160,7 @@ mod tests {
         let mut parts = ObjectMembers::of(br#"{ "a":1, "b" :2,"\u0061":3,"c":null,"d": 4}"#);
         assert_eq!(parts.take("a"), Some(&b"3"[..]));
         assert_eq!(parts.take("c"), None);
-        let mut object = Object::new();
+        let mut object = ObjectBuilder::new();
         object.text("x", "\"").rest(parts, &["d"]);
         assert_eq!(object.done(), br#"{"x":"\"","b" :2}"#);
     }

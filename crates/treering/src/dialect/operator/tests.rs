@@ -203,7 +203,7 @@ fn headers_of_both_names_are_read() {
         assert_eq!(header.parent_session.as_deref(), Some("q"));
         assert_eq!(header.raw(), record.as_bytes());
     }
-    let about = About { id: "s", cwd: "/é", parent_session: None, created: 1_769_504_400_000 };
+    let about = NewHeader { id: "s", cwd: "/é", parent_session: None, created: 1_769_504_400_000 };
     assert_eq!(
         encode_header(&about),
         r#"{"type":"session","version":3,"id":"s","timestamp":1769504400.0,"cwd":"/é"}"#.as_bytes()
@@ -225,7 +225,7 @@ fn compactions_keep_what_each_agent_thinks() {
     let path = |kept: &str| {
         let records =
             [message("a"), message("b"), compaction("c", "b"), compaction("d", kept), message("e")];
-        crate::dialect::agent::Records(records.map(String::into_bytes).to_vec())
+        crate::dialect::agent::RecordsInMemory(records.map(String::into_bytes).to_vec())
     };
     let names = |codec: &dyn Codec, kept: &str| {
         let context = codec.agent_context(&mut path(kept)).unwrap().unwrap();
@@ -281,7 +281,7 @@ fn deep_and_wide_records_cost_no_stack_and_little_time() {
     let theirs = Tau.encode(&native(&ours), &STAMP).unwrap();
     assert!(embed::same(&Tau.decode(&theirs).entry, &native(&ours)));
     assert!(!theirs.windows(10).any(|bytes| bytes == b"\"treering\""));
-    let mut path = crate::dialect::agent::Records(vec![theirs]);
+    let mut path = crate::dialect::agent::RecordsInMemory(vec![theirs]);
     assert_eq!(Tau.agent_context(&mut path).unwrap().unwrap().messages.len(), 1);
 }
 
@@ -402,7 +402,7 @@ proptest! {
                 prop_assert!(json::skip_value(&message, 0) == Some(message.len()), "{}", record);
             }
             for codec in [&Operator as &dyn Codec, &Tau] {
-                let mut path = crate::dialect::agent::Records(vec![record.clone().into_bytes()]);
+                let mut path = crate::dialect::agent::RecordsInMemory(vec![record.clone().into_bytes()]);
                 for message in codec.agent_context(&mut path).unwrap().unwrap().messages {
                     prop_assert!(json::skip_value(&message, 0) == Some(message.len()));
                 }

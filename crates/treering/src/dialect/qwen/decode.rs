@@ -5,7 +5,7 @@ use crate::dialect::Decoded;
 use crate::dialect::agent::{AgentContext, PathRecords};
 use crate::dialect::genai::{self, blocks, parts, user_messages};
 use crate::dialect::shape::{
-    Answer, Object, array, get, inside, is_object, literal, members, quote,
+    AnswerFields, ObjectBuilder, array, get, inside, is_object, literal, members, quote,
 };
 use crate::entry::NewEntry;
 use crate::entry::head::timestamp;
@@ -69,7 +69,7 @@ fn note(name: Option<&[u8]>, data: Option<&[u8]>) -> Decoded {
 fn assistant(record: &[u8], message: Option<&[u8]>, millis: Option<i64>) -> Vec<u8> {
     let [model, usage] = json::get_all(record, ["model", "usageMetadata"]);
     let content = blocks(&parts(message.and_then(|message| get(message, "parts"))));
-    Answer {
+    AnswerFields {
         content: &content,
         api: genai::API,
         provider: PROVIDER,
@@ -147,7 +147,7 @@ pub(super) fn agent_context(path: &mut dyn PathRecords) -> Result<AgentContext> 
 /// Returns some content with the parts of another appended.
 fn joined(content: &[u8], other: &[u8]) -> Vec<u8> {
     let all = [parts(get(content, "parts")), parts(get(other, "parts"))].concat();
-    Object::new()
+    ObjectBuilder::new()
         .raw("role", get(content, "role").unwrap_or(b"null"))
         .raw("parts", &array(&all))
         .close()

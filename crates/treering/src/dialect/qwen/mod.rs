@@ -12,13 +12,13 @@ mod link;
 mod tests;
 
 use super::agent::{AgentContext, PathRecords};
-use super::aside::Aside;
+use super::aside::InsertedText;
 use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir, SessionNames, jsonl_files};
-use super::shape::{get, glance, members, whole_line};
+use super::shape::{get, members, quick_read, whole_line};
 use super::subagents::SubagentFormat;
-use super::{Class, Codec, Decoded, Glance, Linker, RequestMetadata};
+use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
 use crate::entry::head::Marks;
 use crate::entry::{Kind, Role};
 use crate::error::Result;
@@ -54,7 +54,7 @@ static FACTS: Facts = Facts {
 };
 
 /// The texts that the program puts into user messages.
-const ASIDES: [Aside; 2] = [
+const ASIDES: [InsertedText; 2] = [
     ("<qwen:user-prompt-submit-context>", "</qwen:user-prompt-submit-context>"),
     ("<task-notification>", "</task-notification>"),
 ];
@@ -101,17 +101,17 @@ impl Codec for Qwen {
         &FACTS
     }
 
-    fn glance<'a>(&self, line: &'a [u8]) -> Glance<'a> {
+    fn quick_read<'a>(&self, line: &'a [u8]) -> QuickRead<'a> {
         let keys = ["type", "subtype", "uuid", "parentUuid", "timestamp", "message", "isSidechain"];
         let Some([kind, subtype, id, parent, time, message, side]) = whole_line(line, keys) else {
-            return Glance::Unclear;
+            return QuickRead::Unclear;
         };
-        match glance(line, class(kind, subtype, id, message), [id, parent, time]) {
-            Glance::Entry(mut head, used) => {
+        match quick_read(line, class(kind, subtype, id, message), [id, parent, time]) {
+            QuickRead::Entry(mut head, used) => {
                 head.marks = link::marks(side);
-                Glance::Entry(head, used)
+                QuickRead::Entry(head, used)
             }
-            glance => glance,
+            quick_read => quick_read,
         }
     }
 

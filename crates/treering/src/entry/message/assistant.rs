@@ -1,7 +1,7 @@
 //! Answers of a model.
 
 use super::content::Content;
-use super::{Message, Object, TokenUsage};
+use super::{Message, MessageBuilder, TokenUsage};
 use crate::entry::kind::Role;
 use crate::error::Result;
 
@@ -201,7 +201,7 @@ impl AssistantMessage {
     /// Returns the message.
     pub fn build(self) -> Message {
         let default = if self.content.has_calls { StopReason::ToolUse } else { StopReason::Stop };
-        let mut object = Object::new(Role::Assistant);
+        let mut object = MessageBuilder::new(Role::Assistant);
         object.raw("content", &self.content.to_json());
         object.text("api", &self.api);
         object.text("provider", &self.provider);

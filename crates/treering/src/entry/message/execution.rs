@@ -1,6 +1,6 @@
 //! Commands that the user ran.
 
-use super::{Message, Object};
+use super::{Message, MessageBuilder};
 use crate::entry::kind::Role;
 
 /// Builds the record of a command that the user ran, with its output.
@@ -77,7 +77,7 @@ impl BashExecutionMessage {
 
     /// Returns the message.
     pub fn build(self) -> Message {
-        let mut object = Object::new(Role::BashExecution);
+        let mut object = MessageBuilder::new(Role::BashExecution);
         object.text("command", &self.command);
         object.text("output", &self.output);
         if let Some(code) = self.exit_code {

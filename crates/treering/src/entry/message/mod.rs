@@ -109,11 +109,11 @@ impl From<Message> for NewEntry {
 }
 
 /// A JSON object under construction.
-struct Object(Vec<u8>);
+struct MessageBuilder(Vec<u8>);
 
-impl Object {
+impl MessageBuilder {
     fn new(role: Role) -> Self {
-        let mut object = Object(b"{\"role\":".to_vec());
+        let mut object = MessageBuilder(b"{\"role\":".to_vec());
         json::write_string(&mut object.0, role.name().unwrap_or_default());
         object
     }

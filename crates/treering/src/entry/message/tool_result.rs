@@ -2,7 +2,7 @@
 
 use super::super::new::checked;
 use super::content::Content;
-use super::{Message, Object};
+use super::{Message, MessageBuilder};
 use crate::entry::kind::Role;
 use crate::error::Result;
 
@@ -79,7 +79,7 @@ impl ToolResultMessage {
 
     /// Returns the message.
     pub fn build(self) -> Message {
-        let mut object = Object::new(Role::ToolResult);
+        let mut object = MessageBuilder::new(Role::ToolResult);
         object.text("toolCallId", &self.call_id);
         object.text("toolName", &self.tool_name);
         object.raw("content", &self.content.to_json());

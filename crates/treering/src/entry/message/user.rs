@@ -1,7 +1,7 @@
 //! Messages of the user, and system messages.
 
 use super::content::Content;
-use super::{Message, Object};
+use super::{Message, MessageBuilder};
 use crate::entry::kind::Role;
 
 /// Builds a message of the user: text and images.
@@ -44,7 +44,7 @@ impl UserMessage {
 
     /// Returns the message.
     pub fn build(self) -> Message {
-        let mut object = Object::new(Role::User);
+        let mut object = MessageBuilder::new(Role::User);
         object.raw("content", &self.content.to_json());
         object.timestamp(self.timestamp);
         object.finish(Role::User)
@@ -82,7 +82,7 @@ impl SystemMessage {
 
     /// Returns the message.
     pub fn build(self) -> Message {
-        let mut object = Object::new(Role::System);
+        let mut object = MessageBuilder::new(Role::System);
         object.text("content", &self.text);
         object.timestamp(self.timestamp);
         object.finish(Role::System)

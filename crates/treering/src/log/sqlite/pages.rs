@@ -23,10 +23,10 @@ const OVERFLOW_READS: u64 = 8;
 
 /// The pages of a consistent state of a database.
 #[derive(Debug, Clone)]
-pub(super) struct Pages(Rc<Inner>);
+pub(super) struct Pages(Rc<OpenFiles>);
 
 #[derive(Debug)]
-struct Inner {
+struct OpenFiles {
     file: File,
     wal: Option<Wal>,
     state: FileState,
@@ -80,7 +80,7 @@ impl Pages {
         let in_file = u32::try_from(state.len / page_size as u64).unwrap_or(u32::MAX);
         let count = wal.as_ref().map_or(in_file, Wal::page_count);
         let in_log = wal.as_ref().map_or(0, Wal::frame_count);
-        let pages = Inner {
+        let pages = OpenFiles {
             usable: page_size.saturating_sub(usize::from(start[20])),
             cache: RefCell::default(),
             overflow_reads: Cell::new(0),

@@ -147,6 +147,6 @@ fn codex_would_send_every_item_of_the_real_session() {
         .filter_map(|record| json::get(record, "payload").map(<[u8]>::to_vec))
         .collect();
     let context =
-        Codex.agent_context(&mut crate::dialect::agent::Records(records)).unwrap().unwrap();
+        Codex.agent_context(&mut crate::dialect::agent::RecordsInMemory(records)).unwrap().unwrap();
     assert_eq!(context.messages, items);
 }

@@ -94,7 +94,7 @@ fn a_rollout_is_known_by_its_first_record() {
 
 fn sent(records: Vec<Vec<u8>>) -> Vec<Value> {
     let context =
-        Codex.agent_context(&mut crate::dialect::agent::Records(records)).unwrap().unwrap();
+        Codex.agent_context(&mut crate::dialect::agent::RecordsInMemory(records)).unwrap().unwrap();
     assert!(context.settings.is_empty());
     context.messages.iter().map(|json| serde_json::from_slice(json).unwrap()).collect()
 }

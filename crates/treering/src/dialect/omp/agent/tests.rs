@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 fn context(records: &[&str]) -> AgentContext {
     let records = records.iter().map(|record| record.as_bytes().to_vec()).collect();
-    super::context(&mut crate::dialect::agent::Records(records)).unwrap()
+    super::context(&mut crate::dialect::agent::RecordsInMemory(records)).unwrap()
 }
 
 fn messages(records: &[&str]) -> Value {
@@ -32,7 +32,7 @@ fn the_contexts_are_those_that_omp_builds() {
         for (leaf, expected) in contexts {
             let ids = expected["ids_on_path"].as_array().unwrap();
             let path = ids.iter().map(|id| by_id[id.as_str().unwrap()].clone()).collect();
-            let built = super::context(&mut crate::dialect::agent::Records(path)).unwrap();
+            let built = super::context(&mut crate::dialect::agent::RecordsInMemory(path)).unwrap();
             let messages: Vec<Value> =
                 built.messages.iter().map(|raw| serde_json::from_slice(raw).unwrap()).collect();
             assert_eq!(Value::from(messages), expected["messages"], "{name} {leaf}");
