@@ -43,7 +43,7 @@ impl AgentSession {
         alone: bool,
     ) -> Result<SummaryAnswer, SummaryError> {
         let summarizer = self.summarizer()?;
-        let asker = Asker {
+        let asker = ConversationSummarizer {
             summarizer: &*summarizer,
             hooks: &self.hooks,
             cancel,
@@ -70,7 +70,7 @@ const SMALLEST: u64 = 512;
 /// The number of times that parts are halved before the error is treated as final.
 const HALVINGS: u32 = 4;
 
-pub(super) struct Asker<'a> {
+pub(super) struct ConversationSummarizer<'a> {
     pub(super) summarizer: &'a dyn Summarizer,
     pub(super) hooks: &'a HookRunner,
     pub(super) cancel: &'a CancellationToken,
@@ -80,7 +80,7 @@ pub(super) struct Asker<'a> {
     pub(super) streams: bool,
 }
 
-impl Asker<'_> {
+impl ConversationSummarizer<'_> {
     pub(super) async fn ask(&self, question: &Question<'_>) -> Result<SummaryAnswer, SummaryError> {
         let all = tokens(&conversation_text(question.messages));
         let mut room = self.room(question, all);

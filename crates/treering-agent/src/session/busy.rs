@@ -40,9 +40,9 @@ impl fmt::Display for Operation {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Busy(Mutex<Option<(Operation, CancellationToken)>>);
+pub(super) struct OperationLock(Mutex<Option<(Operation, CancellationToken)>>);
 
-impl Busy {
+impl OperationLock {
     fn slot(&self) -> MutexGuard<'_, Option<(Operation, CancellationToken)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -77,7 +77,7 @@ impl Busy {
 /// Marks the operation as running until it is dropped.
 #[derive(Debug)]
 pub(super) struct Guard<'a> {
-    busy: &'a Busy,
+    busy: &'a OperationLock,
     pub(super) cancel: CancellationToken,
 }
 

@@ -1,8 +1,8 @@
 //! Compacts a session: requests the summary that [`treering`] planned, and writes it.
 
-use super::ask::{Asker, Question, SummaryAnswer};
+use super::ask::{ConversationSummarizer, Question, SummaryAnswer};
 use super::busy::{Guard, Operation};
-use super::late::Late;
+use super::late::LateEntryKind;
 use super::navigate::with_usage;
 use super::{AgentSession, look};
 use crate::OwnFuture;
@@ -241,9 +241,9 @@ impl AgentSession {
                     biased;
                     () = guard.cancel.cancelled() => return Ok(Compaction::Aborted),
                     asked = asked => match asked? {
-                        Asked::Canceled(hook) => return Ok(Compaction::Canceled { hook }),
-                        Asked::Aborted => return Ok(Compaction::Aborted),
-                        Asked::Answered(text, usage) => (text, usage),
+                        SummaryResult::Canceled(hook) => return Ok(Compaction::Canceled { hook }),
+                        SummaryResult::Aborted => return Ok(Compaction::Aborted),
+                        SummaryResult::Answered(text, usage) => (text, usage),
                     },
                 };
                 (
@@ -255,7 +255,7 @@ impl AgentSession {
         if guard.cancel.is_cancelled() {
             return Ok(Compaction::Aborted);
         }
-        let attached = Late::Compaction.attach(session, Some(&prepared.leaf), &entry)?;
+        let attached = LateEntryKind::Compaction.attach(session, Some(&prepared.leaf), &entry)?;
         let entry = session.entry(attached.id.as_str())?;
         // The compaction is already written, and a later failure does not undo it.
         let tokens_after = match session.leaf().as_ref() == Some(entry.id()) {
@@ -283,17 +283,17 @@ impl AgentSession {
         summarizer: &dyn Summarizer,
         prepared: &Prepared,
         options: &CompactOptions,
-    ) -> Result<Asked, AgentError> {
+    ) -> Result<SummaryResult, AgentError> {
         let compacting =
             Compacting { reason: options.reason, prepared: Arc::new(prepared.clone()) };
         let wish = match self.hooks.session_compacting(compacting, &guard.cancel).await {
-            HookOutcome::Aborted => return Ok(Asked::Aborted),
-            HookOutcome::Canceled { hook } => return Ok(Asked::Canceled(hook)),
+            HookOutcome::Aborted => return Ok(SummaryResult::Aborted),
+            HookOutcome::Canceled { hook } => return Ok(SummaryResult::Canceled(hook)),
             HookOutcome::Proceed(wish) => wish.unwrap_or_default(),
         };
         let focus = options.instructions.as_deref();
         let has_history = !prepared.messages_to_summarize.is_empty();
-        let asker = |streams| Asker {
+        let asker = |streams| ConversationSummarizer {
             summarizer,
             hooks: &self.hooks,
             cancel: &guard.cancel,
@@ -329,11 +329,11 @@ impl AgentSession {
             |answer: &Option<SummaryAnswer>| answer.as_ref().map(|answer| answer.text.clone());
         let summary = prepared.compose(text(&history).as_deref(), text(&prefix).as_deref());
         let usage = [history, prefix].into_iter().flatten().filter_map(|answer| answer.usage);
-        Ok(Asked::Answered(summary, usage.reduce(|sum, usage| sum + usage)))
+        Ok(SummaryResult::Answered(summary, usage.reduce(|sum, usage| sum + usage)))
     }
 }
 
-enum Asked {
+enum SummaryResult {
     Canceled(Arc<str>),
     Aborted,
     Answered(String, Option<Usage>),

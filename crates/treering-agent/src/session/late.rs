@@ -13,7 +13,7 @@ const ATTEMPTS: usize = 64;
 
 /// The kind of a late entry, which decides after which newer entries it may be appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Late {
+pub(super) enum LateEntryKind {
     /// A compaction, which keeps all newer entries in the context. After another compaction it
     /// would undo that one.
     Compaction,
@@ -26,13 +26,13 @@ pub(super) enum Late {
 
 /// A late entry that was written.
 #[derive(Debug)]
-pub(super) struct Attached {
+pub(super) struct AttachedEntry {
     pub(super) id: EntryId,
     /// Whether the entry is the file's active leaf.
     pub(super) is_active: bool,
 }
 
-impl Late {
+impl LateEntryKind {
     /// Appends `entry` to the branch that ended at `made_for` when the operation began.
     ///
     /// Fails with [`Error::LeafMoved`] if other processes move the file's leaf before every attempt.
@@ -41,7 +41,7 @@ impl Late {
         session: &Session,
         made_for: Option<&EntryId>,
         entry: &NewEntry,
-    ) -> Result<Attached, Error> {
+    ) -> Result<AttachedEntry, Error> {
         let mut found = None;
         for _ in 0..ATTEMPTS {
             session.refresh()?;
@@ -68,7 +68,7 @@ impl Late {
                 Ok(ids) => {
                     let id = ids.into_iter().next();
                     let id = id.ok_or_else(|| Error::InvalidEntry("nothing to append".into()))?;
-                    return Ok(Attached { id, is_active });
+                    return Ok(AttachedEntry { id, is_active });
                 }
                 Err(error) => return Err(error),
             }
@@ -78,14 +78,14 @@ impl Late {
 
     /// Returns whether an entry of this session ends the branch.
     fn own_ends(self, kind: Kind) -> bool {
-        self == Late::Compaction && kind == Kind::Compaction
+        self == LateEntryKind::Compaction && kind == Kind::Compaction
     }
 
     /// Returns whether an entry of another process ends the branch.
     fn others_end(self, kind: Kind) -> bool {
         match self {
-            Late::Compaction => kind == Kind::Compaction,
-            Late::Reply => matches!(
+            LateEntryKind::Compaction => kind == Kind::Compaction,
+            LateEntryKind::Reply => matches!(
                 kind,
                 Kind::Message
                     | Kind::CustomMessage

@@ -2,7 +2,7 @@
 
 use super::ask::SummaryAnswer;
 use super::busy::Operation;
-use super::late::Late;
+use super::late::LateEntryKind;
 use super::{AgentSession, find, look};
 use crate::OwnFuture;
 use crate::error::AgentError;
@@ -145,7 +145,7 @@ impl AgentSession {
                 let mut summary = MergeSummary::new(&text);
                 summary.usage = spent.as_deref();
                 let entry = plan.entry(summary)?;
-                let attached = Late::Reply.attach(&session, plan.into.as_ref(), &entry)?;
+                let attached = LateEntryKind::Reply.attach(&session, plan.into.as_ref(), &entry)?;
                 (attached.id, Vec::new(), usage)
             };
             let entry = session.entry(id.as_str())?;

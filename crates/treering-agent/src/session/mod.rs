@@ -35,8 +35,8 @@ use crate::error::AgentError;
 use crate::hooks::{Event, HookRunner, Hooks, InfoChanged, Start, StartReason, StreamDelta};
 use crate::summarizer::{Summarizer, SummaryError};
 use crate::tool::AgentTool;
-use busy::{Busy, Guard};
-use late::Late;
+use busy::{Guard, OperationLock};
+use late::LateEntryKind;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -176,7 +176,7 @@ pub struct AgentSession {
     tools: RwLock<Tools>,
     hooks: HookRunner,
     actions: SessionActions,
-    busy: Busy,
+    busy: OperationLock,
 }
 
 /// The tools that a model may call.
@@ -201,7 +201,7 @@ impl AgentSession {
             tools: RwLock::default(),
             hooks: HookRunner::default(),
             actions: SessionActions::default(),
-            busy: Busy::default(),
+            busy: OperationLock::default(),
         }
     }
 
@@ -408,7 +408,7 @@ impl AgentSession {
     pub async fn set_name(&self, name: &str) -> Result<(), AgentError> {
         let session = self.session();
         let entry = NewEntry::session_info(name);
-        Late::Reply.attach(&session, session.leaf().as_ref(), &entry)?;
+        LateEntryKind::Reply.attach(&session, session.leaf().as_ref(), &entry)?;
         self.hooks.session_info_changed(InfoChanged { name: session.name() }).await;
         self.act().await;
         Ok(())
@@ -426,7 +426,7 @@ impl AgentSession {
         let session = self.session();
         let entry = find(&session, entry.as_ref())?;
         let entry = NewEntry::label(&entry, label.filter(|label| !label.is_empty()));
-        Ok(Late::Reply.attach(&session, session.leaf().as_ref(), &entry)?.id)
+        Ok(LateEntryKind::Reply.attach(&session, session.leaf().as_ref(), &entry)?.id)
     }
 
     /// Begins an operation that will write to the session. Fails at once if the session cannot be

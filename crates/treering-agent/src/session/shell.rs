@@ -5,7 +5,7 @@
 //! output is written to a temporary file. Escape sequences for terminals are removed.
 
 use super::busy::Operation;
-use super::late::Late;
+use super::late::LateEntryKind;
 use super::{AgentSession, look};
 use crate::OwnFuture;
 use crate::error::AgentError;
@@ -93,7 +93,7 @@ impl AgentSession {
     ) -> OwnFuture<'a, Result<ShellRun, AgentError>> {
         Box::pin(async move {
             let (guard, session) = self.begin(Operation::Shell, cancel)?;
-            let (mut output, cwd) = (Output::new(&session, on_output), session.cwd());
+            let (mut output, cwd) = (OutputCapture::new(&session, on_output), session.cwd());
             let made_for = session.leaf();
             let exit_code = tokio::select! {
                 biased;
@@ -102,7 +102,7 @@ impl AgentSession {
             };
             let is_canceled = exit_code.is_none();
             let exit_code = exit_code.flatten();
-            let Kept { text, is_cut, file } = output.finish();
+            let CapturedOutput { text, is_cut, file } = output.finish();
             let mut record = BashExecutionMessage::new(command, &*text)
                 .with_canceled(is_canceled)
                 .with_truncated(is_cut)
@@ -115,7 +115,7 @@ impl AgentSession {
             }
             let entry = NewEntry::from(record);
             let attached = look(&session, move |session| {
-                Late::Reply.attach(session, made_for.as_ref(), &entry)
+                LateEntryKind::Reply.attach(session, made_for.as_ref(), &entry)
             });
             let entry = attached.await?.id;
             Ok(ShellRun { entry, output: text, exit_code, is_canceled, full_output: file })
@@ -124,7 +124,11 @@ impl AgentSession {
 }
 
 /// Runs a command to its end. Dropping the future kills the command and its children.
-async fn run(command: &str, cwd: &str, output: &mut Output) -> Result<Option<i32>, AgentError> {
+async fn run(
+    command: &str,
+    cwd: &str,
+    output: &mut OutputCapture,
+) -> Result<Option<i32>, AgentError> {
     let (shell, flag, command) = match cfg!(windows) {
         true => ("cmd", "/C", command.to_owned()),
         // One pipe for both outputs keeps their order.
@@ -192,10 +196,10 @@ async fn read(from: &mut Option<impl AsyncRead + Unpin>, buffer: &mut [u8]) -> u
 }
 
 /// The output of a command so far.
-struct Output {
+struct OutputCapture {
     on_output: Option<OnOutput>,
     /// The filters of both outputs: a character or an escape sequence may arrive in pieces.
-    filters: [Filter; 2],
+    filters: [OutputDecoder; 2],
     /// The end of the output, at most twice the size that is kept.
     tail: String,
     is_cut: bool,
@@ -205,16 +209,16 @@ struct Output {
 }
 
 /// The part of an output that is kept.
-struct Kept {
+struct CapturedOutput {
     text: String,
     is_cut: bool,
     file: Option<PathBuf>,
 }
 
-impl Output {
+impl OutputCapture {
     fn new(session: &Session, on_output: Option<OnOutput>) -> Self {
         let name = format!("treering-shell-{}-{}.log", std::process::id(), session.new_id());
-        Output {
+        OutputCapture {
             on_output,
             filters: Default::default(),
             tail: String::new(),
@@ -254,7 +258,7 @@ impl Output {
         }
     }
 
-    fn finish(mut self) -> Kept {
+    fn finish(mut self) -> CapturedOutput {
         let mut text = end_of(&self.tail, MAX_BYTES);
         let mut breaks = text.trim_end_matches('\n').rmatch_indices('\n');
         if let Some((at, _)) = breaks.nth(MAX_LINES - 1) {
@@ -265,7 +269,7 @@ impl Output {
         if is_cut && self.file.is_none() {
             self.spill();
         }
-        Kept { text, is_cut, file: self.file.map(|(path, _)| path) }
+        CapturedOutput { text, is_cut, file: self.file.map(|(path, _)| path) }
     }
 }
 
@@ -287,7 +291,7 @@ fn end_of(text: &str, bytes: usize) -> &str {
 
 /// Converts bytes to text and removes escape sequences.
 #[derive(Default)]
-struct Filter {
+struct OutputDecoder {
     /// The first bytes of an incomplete character.
     pending: Vec<u8>,
     state: Escape,
@@ -305,7 +309,7 @@ enum Escape {
     Text,
 }
 
-impl Filter {
+impl OutputDecoder {
     fn text(&mut self, bytes: &[u8]) -> String {
         self.pending.extend_from_slice(bytes);
         // At the end of the output an incomplete character stays incomplete.
@@ -346,7 +350,7 @@ mod tests {
     fn escape_sequences_are_taken_out_however_they_arrive() {
         let printed = "a\x1b[1;31mré\x1b]0;title\x07d\x1b(B\x1b]8;;u\x1b\\x\r\n\x08\u{9b}ok";
         for size in [1, 2, 3, 7, 100] {
-            let mut filter = Filter::default();
+            let mut filter = OutputDecoder::default();
             let mut text: String =
                 printed.as_bytes().chunks(size).map(|bytes| filter.text(bytes)).collect();
             text += &filter.text(b"");

@@ -181,7 +181,7 @@ struct AnthropicReader {
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Incoming {
+enum AnthropicEvent {
     MessageStart {
         message: StartedMessage,
     },
@@ -311,56 +311,67 @@ impl Reader for AnthropicReader {
         let incoming = serde_json::from_str(&event.data)
             .map_err(|error| SummaryError::Protocol(format!("{error} in {}", event.data)))?;
         match incoming {
-            Incoming::MessageStart { message } => {
+            AnthropicEvent::MessageStart { message } => {
                 self.model = message.model;
                 self.count(message.usage);
             }
-            Incoming::ContentBlockStart { content_block: StartedBlock::Text { text }, .. }
-            | Incoming::ContentBlockDelta { delta: BlockDelta::Text { text }, .. } => {
+            AnthropicEvent::ContentBlockStart {
+                content_block: StartedBlock::Text { text },
+                ..
+            }
+            | AnthropicEvent::ContentBlockDelta { delta: BlockDelta::Text { text }, .. } => {
                 sink.push(&text)?
             }
-            Incoming::ContentBlockStart {
+            AnthropicEvent::ContentBlockStart {
                 content_block: StartedBlock::Thinking { thinking },
                 ..
             } => {
                 self.signature = Some(String::new());
                 sink.think(&thinking)?;
             }
-            Incoming::ContentBlockStart {
+            AnthropicEvent::ContentBlockStart {
                 content_block: StartedBlock::RedactedThinking { data },
                 ..
             } => sink.redacted(&data)?,
-            Incoming::ContentBlockDelta { delta: BlockDelta::Thinking { thinking }, .. } => {
+            AnthropicEvent::ContentBlockDelta {
+                delta: BlockDelta::Thinking { thinking }, ..
+            } => {
                 sink.think(&thinking)?;
             }
-            Incoming::ContentBlockDelta { delta: BlockDelta::Signature { signature }, .. } => {
+            AnthropicEvent::ContentBlockDelta {
+                delta: BlockDelta::Signature { signature },
+                ..
+            } => {
                 self.signature.get_or_insert_default().push_str(&signature);
             }
-            Incoming::ContentBlockStop => {
+            AnthropicEvent::ContentBlockStop => {
                 if let Some(signature) = self.signature.take() {
                     sink.end_thinking(Some(&*signature).filter(|text| !text.is_empty()));
                 }
             }
-            Incoming::ContentBlockStart {
+            AnthropicEvent::ContentBlockStart {
                 index,
                 content_block: StartedBlock::ToolUse { id, name },
             } => {
                 self.calls.push(index, Some(&id), Some(&name), None, sink)?;
             }
-            Incoming::ContentBlockDelta { index, delta: BlockDelta::Input { partial_json } } => {
+            AnthropicEvent::ContentBlockDelta {
+                index,
+                delta: BlockDelta::Input { partial_json },
+            } => {
                 self.calls.push(index, None, None, Some(&partial_json), sink)?;
             }
-            Incoming::MessageDelta { delta, usage } => {
+            AnthropicEvent::MessageDelta { delta, usage } => {
                 self.count(usage);
                 self.stop(delta.stop_reason.as_deref())?;
             }
-            Incoming::MessageStop => return Ok(Flow::Done),
-            Incoming::Error { error: StreamError { kind, message } } => {
+            AnthropicEvent::MessageStop => return Ok(Flow::Done),
+            AnthropicEvent::Error { error: StreamError { kind, message } } => {
                 return Err(SummaryError::Server { kind, message });
             }
-            Incoming::ContentBlockStart { .. }
-            | Incoming::ContentBlockDelta { .. }
-            | Incoming::Other => {}
+            AnthropicEvent::ContentBlockStart { .. }
+            | AnthropicEvent::ContentBlockDelta { .. }
+            | AnthropicEvent::Other => {}
         }
         Ok(Flow::More)
     }

@@ -84,7 +84,7 @@ const MAX_TOOLS: usize = 30;
 impl Extractive {
     /// Returns the summary of a conversation; empty if there is nothing to quote.
     pub fn extract(&self, conversation: &Conversation) -> String {
-        let mut found = Found::new(self);
+        let mut found = ExtractedFacts::new(self);
         for raw in &conversation.messages {
             found.message(&MessageView::new(raw));
         }
@@ -165,7 +165,7 @@ fn section(out: &mut String, heading: &str, write: impl FnOnce(&mut String)) {
 }
 
 /// The facts collected from the messages.
-struct Found {
+struct ExtractedFacts {
     max_quote: usize,
     first_request: Option<String>,
     requests: Items,
@@ -182,10 +182,10 @@ struct Found {
     tools: BTreeMap<String, usize>,
 }
 
-impl Found {
+impl ExtractedFacts {
     fn new(options: &Extractive) -> Self {
         let items = || Items::new(options.max_items);
-        Found {
+        ExtractedFacts {
             max_quote: options.max_quote,
             first_request: None,
             requests: items(),

@@ -12,7 +12,7 @@ use treering::{Error, NewEntry};
 
 /// The part of an answer that has arrived.
 #[derive(Debug, Default)]
-pub(super) struct Partial {
+pub(super) struct PartialAnswer {
     pub(super) text: String,
     thinking: Vec<Thought>,
     pub(super) calls: Vec<ToolCall>,
@@ -27,7 +27,7 @@ struct Thought {
     is_over: bool,
 }
 
-impl Partial {
+impl PartialAnswer {
     fn take(&mut self, delta: Delta<'_>) {
         match delta {
             Delta::Text(text) => {
@@ -50,7 +50,7 @@ impl Partial {
                     ..Thought::default()
                 });
             }
-            Delta::Restart => *self = Partial::default(),
+            Delta::Restart => *self = PartialAnswer::default(),
             Delta::Retry(_) => {}
         }
     }
@@ -98,7 +98,7 @@ impl Partial {
 /// Returns a function that collects an answer in `partial`, broadcasts it, and passes it to the
 /// caller's function.
 pub(super) fn collect(
-    partial: &Arc<Mutex<Partial>>,
+    partial: &Arc<Mutex<PartialAnswer>>,
     on_delta: &Arc<Mutex<Option<OnDelta>>>,
     stream: AnswerStream,
 ) -> OnDelta {

@@ -15,7 +15,7 @@ mod tools;
 
 use super::ask::is_too_long;
 use super::busy::{Guard, Operation};
-use super::late::Late;
+use super::late::LateEntryKind;
 use super::{AgentSession, CompactOptions, look};
 use crate::OwnFuture;
 use crate::chat::{ChatModel, ChatRequest};
@@ -26,7 +26,7 @@ use crate::hooks::{
 use crate::session::Compaction;
 use crate::summarizer::{OnDelta, SummaryError, is_transient};
 use crate::tool::AgentTool;
-use answer::{Partial, collect};
+use answer::{PartialAnswer, collect};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -158,7 +158,7 @@ pub struct TurnReport {
 }
 
 /// Everything that the rounds of a turn share.
-struct Round<'a> {
+struct TurnContext<'a> {
     agent: &'a AgentSession,
     session: Arc<Session>,
     model: &'a dyn ChatModel,
@@ -172,9 +172,9 @@ struct Round<'a> {
 }
 
 /// A recorded answer.
-struct Answered {
+struct RecordedAnswer {
     entry: EntryId,
-    partial: Partial,
+    partial: PartialAnswer,
     usage: Option<Usage>,
     end: TurnEnd,
 }
@@ -249,7 +249,7 @@ impl AgentSession {
             let question = write_question(&session, model, text)?;
             let started = TurnStarted { question: question.clone() };
             self.hooks.publish(Event::TurnStart(Arc::new(started)));
-            let round = Round {
+            let round = TurnContext {
                 agent: self,
                 session,
                 model,
@@ -286,7 +286,7 @@ impl AgentSession {
     }
 }
 
-impl Round<'_> {
+impl TurnContext<'_> {
     async fn run(&self, question: EntryId) -> Result<TurnReport, AgentError> {
         let (mut at, mut rounds) = (question.clone(), 0);
         let mut usage: Option<Usage> = None;
@@ -299,7 +299,7 @@ impl Round<'_> {
             if let Some(used) = answered.usage {
                 usage = Some(usage.unwrap_or_default() + used);
             }
-            let Answered { entry: answer, mut partial, mut end, .. } = answered;
+            let RecordedAnswer { entry: answer, mut partial, mut end, .. } = answered;
             let calls = std::mem::take(&mut partial.calls);
             if end == TurnEnd::Complete && !calls.is_empty() {
                 at = self.run_tools(answer.clone(), calls).await?;
@@ -327,7 +327,7 @@ impl Round<'_> {
         &self,
         question: EntryId,
         answer: EntryId,
-        partial: Partial,
+        partial: PartialAnswer,
         usage: Option<Usage>,
         rounds: u32,
         end: TurnEnd,
@@ -340,12 +340,12 @@ impl Round<'_> {
     fn record_abort(&self, at: &EntryId) -> Result<EntryId, AgentError> {
         let (provider, model) = (self.model.provider(), self.model.model());
         let entry = AssistantMessage::new(self.model.api(), provider, model).aborted().into();
-        Ok(Late::Reply.attach(&self.session, Some(at), &entry)?.id)
+        Ok(LateEntryKind::Reply.attach(&self.session, Some(at), &entry)?.id)
     }
 
     /// Asks the model and records its answer. The model is asked again after a temporary failure,
     /// and after a compaction if the context was too large. `at` is the entry to answer.
-    async fn answer(&self, at: &mut EntryId) -> Result<Answered, AgentError> {
+    async fn answer(&self, at: &mut EntryId) -> Result<RecordedAnswer, AgentError> {
         let (mut failures, mut was_compacted) = (0, false);
         loop {
             let (partial, usage, end) = self.ask(at).await?;
@@ -360,7 +360,7 @@ impl Round<'_> {
                 continue;
             }
             let entry = partial.entry(self.model, usage.as_ref(), &end)?;
-            let entry = Late::Reply.attach(&self.session, Some(&*at), &entry)?.id;
+            let entry = LateEntryKind::Reply.attach(&self.session, Some(&*at), &entry)?.id;
             let recorded = AnswerRecorded { entry: entry.clone(), end: end.clone() };
             self.agent.hooks.publish(Event::AnswerEnd(Arc::new(recorded)));
             match &end {
@@ -375,7 +375,7 @@ impl Round<'_> {
                         () = self.cancel.cancelled() => {}
                     }
                 }
-                _ => return Ok(Answered { entry, partial, usage, end }),
+                _ => return Ok(RecordedAnswer { entry, partial, usage, end }),
             }
         }
     }
@@ -404,7 +404,10 @@ impl Round<'_> {
     }
 
     /// Asks the model once.
-    async fn ask(&self, at: &EntryId) -> Result<(Partial, Option<Usage>, TurnEnd), AgentError> {
+    async fn ask(
+        &self,
+        at: &EntryId,
+    ) -> Result<(PartialAnswer, Option<Usage>, TurnEnd), AgentError> {
         let leaf = at.clone();
         let context = look(&self.session, move |session| session.context_at(&leaf)).await?;
         let mut request = match self.definitions.is_empty() {
@@ -415,7 +418,7 @@ impl Round<'_> {
             let space = if request.system.is_empty() { "" } else { "\n\n" };
             request.system = format!("{prompt}{space}{}", request.system);
         }
-        let partial = Arc::new(Mutex::new(Partial::default()));
+        let partial = Arc::new(Mutex::new(PartialAnswer::default()));
         let stream = self.agent.hooks.answer_stream();
         request.on_delta = Some(collect(&partial, &self.on_delta, stream));
         let answered = tokio::select! {

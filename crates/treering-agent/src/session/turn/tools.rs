@@ -4,10 +4,10 @@
 //! call that the user aborted, the result says so. Providers refuse a conversation in which a call
 //! has none.
 
-use super::Round;
+use super::TurnContext;
 use crate::error::AgentError;
 use crate::hooks::{Event, ToolFinished, ToolStarted};
-use crate::session::late::Late;
+use crate::session::late::LateEntryKind;
 use crate::tool::{AgentTool, ToolCall, ToolOutput};
 use std::sync::Arc;
 use tokio::task::JoinHandle;
@@ -19,17 +19,17 @@ use treering::entry::ToolResultMessage;
 const ABORTED: &str = "The user aborted the call.";
 
 /// A running call. Dropping it ends the call.
-struct Running(JoinHandle<ToolOutput>);
+struct RunningCall(JoinHandle<ToolOutput>);
 
-impl Drop for Running {
+impl Drop for RunningCall {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-impl Running {
+impl RunningCall {
     fn start(tool: Option<Arc<dyn AgentTool>>, call: ToolCall, cancel: CancellationToken) -> Self {
-        Running(tokio::spawn(async move {
+        RunningCall(tokio::spawn(async move {
             let Some(tool) = tool else {
                 return ToolOutput::error(format!("There is no tool named {:?}.", call.name));
             };
@@ -59,7 +59,7 @@ impl Running {
     }
 }
 
-impl Round<'_> {
+impl TurnContext<'_> {
     /// Runs calls and records a result for each, in order, below `answer`. Returns the last result.
     pub(super) async fn run_tools(
         &self,
@@ -103,7 +103,7 @@ impl Round<'_> {
                     tool: call.name.clone(),
                     arguments: call.arguments.clone(),
                 })));
-                Running::start(self.tool(&call.name), call.clone(), self.cancel.child_token())
+                RunningCall::start(self.tool(&call.name), call.clone(), self.cancel.child_token())
             });
             running.push((call, started));
         }
@@ -114,7 +114,7 @@ impl Round<'_> {
             };
             let is_error = output.is_error;
             let entry = result(&call, output).into();
-            last = Late::Reply.attach(&self.session, Some(&last), &entry)?.id;
+            last = LateEntryKind::Reply.attach(&self.session, Some(&last), &entry)?.id;
             self.agent.hooks.publish(Event::ToolEnd(Arc::new(ToolFinished {
                 call: call.id,
                 tool: call.name,
