@@ -16,7 +16,7 @@
 //! ```
 
 use crate::files::Stamp;
-use crate::record::{Reader, path_bytes, path_from, put_bytes, put_u64};
+use crate::record::{ValueReader, path_bytes, path_from, put_bytes, put_u64};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use treering::internal::fs::{self, NewFile};
 use treering::usage::{EventSeed, SessionEvents};
 
-pub(crate) use crate::record::Known;
+pub(crate) use crate::record::CachedFile;
 
 /// The version of the format. It must be raised whenever the meaning of a body changes.
 const FORMAT: u32 = 6;
@@ -44,7 +44,7 @@ const MAX_EVENTS: usize = 4 * 1024 * 1024;
 const NO_EVENTS: &[u8] = &[0];
 
 #[derive(Debug)]
-struct Entry {
+struct CacheEntry {
     stamp: Stamp,
     body: Range<usize>,
     events: Range<usize>,
@@ -56,7 +56,7 @@ struct Entry {
 #[derive(Debug)]
 pub(crate) struct Cache {
     bytes: Vec<u8>,
-    entries: HashMap<PathBuf, Entry>,
+    entries: HashMap<PathBuf, CacheEntry>,
     seed: EventSeed,
     changed: bool,
 }
@@ -83,7 +83,7 @@ impl Cache {
         let heading = heading();
         let content_start = content.strip_prefix(heading.as_bytes())?;
         let (seed, rest) = content_start.split_first_chunk::<16>()?;
-        let (seed, mut reader) = (EventSeed::from_bytes(*seed), Reader::new(rest));
+        let (seed, mut reader) = (EventSeed::from_bytes(*seed), ValueReader::new(rest));
         let mut entries = HashMap::new();
         while !reader.is_empty() {
             let path = path_from(reader.bytes()?)?;
@@ -100,19 +100,19 @@ impl Cache {
                 Some(end - length..end)
             };
             let (body, events) = (range()?, range()?);
-            entries.insert(path, Entry { stamp, body, events, present: false });
+            entries.insert(path, CacheEntry { stamp, body, events, present: false });
         }
         Some(Cache { bytes, entries, seed, changed: false })
     }
 
     /// Returns the cached facts about a file, if it is unchanged.
-    pub(crate) fn get(&mut self, path: &Path, stamp: Stamp) -> Option<Known> {
+    pub(crate) fn get(&mut self, path: &Path, stamp: Stamp) -> Option<CachedFile> {
         let entry = self.entries.get_mut(path)?;
         entry.present = true;
         if entry.stamp != stamp {
             return None;
         }
-        Known::read(self.bytes.get(entry.body.clone())?, path)
+        CachedFile::read(self.bytes.get(entry.body.clone())?, path)
     }
 
     /// Returns the seed of the names of events.
@@ -132,7 +132,7 @@ impl Cache {
         &mut self,
         path: &Path,
         stamp: Stamp,
-        known: &Known,
+        known: &CachedFile,
         events: Option<&SessionEvents>,
     ) {
         let start = self.bytes.len();
@@ -151,7 +151,7 @@ impl Cache {
             self.bytes.extend_from_slice(NO_EVENTS);
         }
         let (body, events) = (start..end, end..self.bytes.len());
-        self.entries.insert(path.to_owned(), Entry { stamp, body, events, present: true });
+        self.entries.insert(path.to_owned(), CacheEntry { stamp, body, events, present: true });
         self.changed = true;
     }
 
@@ -222,8 +222,8 @@ mod tests {
         Stamp { size, modified: -5, device: 1, inode: 2, beside: 3 }
     }
 
-    fn none(reason: &str) -> Known {
-        Known::NoSession(reason.to_owned())
+    fn none(reason: &str) -> CachedFile {
+        CachedFile::NoSession(reason.to_owned())
     }
 
     fn filled() -> Cache {

@@ -1,6 +1,6 @@
 //! Finds the sessions in databases, like session files.
 
-use crate::files::{Found, Stamp, unix_nanos};
+use crate::files::{FoundFile, Stamp, unix_nanos};
 use std::collections::HashMap;
 use std::fs::Metadata;
 use std::io;
@@ -14,9 +14,9 @@ const TICK: i64 = 50_000_000;
 
 /// The sessions of databases, for programs that search repeatedly, with the stamps of the databases
 /// and of their write-ahead logs.
-static KNOWN: LazyLock<Mutex<HashMap<PathBuf, Known>>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<HashMap<PathBuf, ReadDatabase>>> = LazyLock::new(Mutex::default);
 
-type Known = ([Option<Stamp>; 2], Vec<Found>);
+type ReadDatabase = ([Option<Stamp>; 2], Vec<FoundFile>);
 
 impl Stamp {
     /// Returns the stamp of a session in a database.
@@ -53,7 +53,7 @@ fn stamps(database: &Path) -> [Option<Stamp>; 2] {
 }
 
 /// Returns the sessions in a database; none if it is not a database of an agent.
-pub(crate) fn sessions(database: &Path, metadata: &Metadata) -> io::Result<Vec<Found>> {
+pub(crate) fn sessions(database: &Path, metadata: &Metadata) -> io::Result<Vec<FoundFile>> {
     let stamps = stamps(database);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((before, found)) = known.get(database)
@@ -63,9 +63,9 @@ pub(crate) fn sessions(database: &Path, metadata: &Metadata) -> io::Result<Vec<F
     }
     let own = Stamp::of(metadata);
     let sessions = stored_sessions(database).map_err(io::Error::other)?.unwrap_or_default();
-    let found: Vec<Found> = sessions
+    let found: Vec<FoundFile> = sessions
         .into_iter()
-        .map(|session| Found { stamp: Stamp::stored(&own, &session), path: session.path })
+        .map(|session| FoundFile { stamp: Stamp::stored(&own, &session), path: session.path })
         .collect();
     let settled = unix_nanos(SystemTime::now()) - TICK;
     match stamps.iter().flatten().all(|stamp| stamp.modified < settled) {

@@ -75,12 +75,12 @@ fn identity(_: &Metadata) -> (u64, u64) {
 
 /// A file whose name is that of a session.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct FoundFile {
     pub(crate) path: PathBuf,
     pub(crate) stamp: Stamp,
 }
 
-impl Found {
+impl FoundFile {
     /// Adds the files of its subagents to its stamp.
     fn add_subagents(&mut self, directories: &DirectoryNames) {
         let files = subagent_files_among(&self.path, directories);
@@ -95,7 +95,7 @@ impl Found {
 /// The files that were found, and the directories that could not be read.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<FoundFile>,
     pub(crate) unreadable: Vec<(PathBuf, io::Error)>,
     /// Unfinished files of treering itself.
     pub(crate) leftovers: Vec<PathBuf>,
@@ -165,7 +165,7 @@ impl Files {
                     && metadata.is_file()
                     && self.is_new(&metadata)
                 {
-                    self.found.push(Found { path, stamp: Stamp::of(&metadata) });
+                    self.found.push(FoundFile { path, stamp: Stamp::of(&metadata) });
                 }
             } else if is_database_name(name.as_encoded_bytes()) {
                 databases.push(path);
@@ -272,7 +272,7 @@ mod tests {
 
     fn names(place: &Place) -> Vec<String> {
         let files = Files::of([place]);
-        let name = |file: &Found| {
+        let name = |file: &FoundFile| {
             let path = file.path.strip_prefix(&place.dir).unwrap();
             path.to_string_lossy().replace('\\', "/")
         };
@@ -376,7 +376,8 @@ mod tests {
         ];
         let found = || {
             let found = Files::of(&places).found.into_iter();
-            let name = |found: Found| found.path.file_name().unwrap().to_str().unwrap().to_owned();
+            let name =
+                |found: FoundFile| found.path.file_name().unwrap().to_str().unwrap().to_owned();
             let mut names: Vec<String> = found.map(name).collect();
             names.sort();
             names

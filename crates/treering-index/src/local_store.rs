@@ -60,7 +60,7 @@ struct State {
     looked: Option<Instant>,
     /// The number of changes so far, and the last change of each session.
     count: u64,
-    changes: HashMap<SessionId, Change>,
+    changes: HashMap<SessionId, LastChange>,
     /// The sessions that were created through this store: its user writes them, not an agent.
     created: HashSet<SessionId>,
 }
@@ -73,7 +73,7 @@ struct KnownFile {
 }
 
 #[derive(Debug)]
-struct Change {
+struct LastChange {
     number: u64,
     length: Option<u64>,
 }
@@ -250,7 +250,7 @@ impl State {
 
     fn change(&mut self, id: SessionId, length: Option<u64>) {
         self.count += 1;
-        self.changes.insert(id, Change { number: self.count, length });
+        self.changes.insert(id, LastChange { number: self.count, length });
     }
 }
 

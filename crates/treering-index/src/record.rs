@@ -7,21 +7,21 @@ use treering::catalog::SessionInfo;
 
 /// A cached result of reading a file.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Known {
+pub(crate) enum CachedFile {
     /// The file is a session with this summary.
     Session(Box<SessionInfo>),
     /// The file is not a session, for this reason.
     NoSession(String),
 }
 
-impl Known {
+impl CachedFile {
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let info = match self {
-            Known::NoSession(reason) => {
+            CachedFile::NoSession(reason) => {
                 out.push(0);
                 return put_bytes(out, reason.as_bytes());
             }
-            Known::Session(info) => info,
+            CachedFile::Session(info) => info,
         };
         out.push(1);
         put_bytes(out, info.agent.name().as_bytes());
@@ -44,10 +44,10 @@ impl Known {
     }
 
     pub(crate) fn read(bytes: &[u8], path: &Path) -> Option<Self> {
-        let mut reader = Reader::new(bytes);
+        let mut reader = ValueReader::new(bytes);
         let known = match reader.byte()? {
-            0 => Known::NoSession(reader.text()?),
-            1 => Known::Session(Box::new(reader.info(path)?)),
+            0 => CachedFile::NoSession(reader.text()?),
+            1 => CachedFile::Session(Box::new(reader.info(path)?)),
             _ => return None,
         };
         reader.is_empty().then_some(known)
@@ -74,11 +74,11 @@ fn put_option<T>(out: &mut Vec<u8>, value: Option<T>, put: impl FnOnce(&mut Vec<
 
 /// Reads values from bytes, one after the other.
 #[derive(Debug)]
-pub(crate) struct Reader<'a>(&'a [u8]);
+pub(crate) struct ValueReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> ValueReader<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Reader(bytes)
+        ValueReader(bytes)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -192,8 +192,8 @@ mod tests {
         info
     }
 
-    fn read(bytes: &[u8]) -> Option<Known> {
-        Known::read(bytes, Path::new("/p/s.jsonl"))
+    fn read(bytes: &[u8]) -> Option<CachedFile> {
+        CachedFile::read(bytes, Path::new("/p/s.jsonl"))
     }
 
     #[test]
@@ -202,8 +202,8 @@ mod tests {
         (bare.name, bare.created, bare.tokens, bare.cost) = (None, None, None, None);
         bare.parent_session = Some("/elsewhere".into());
         bare.is_partial = true;
-        let all = [some, bare].map(|info| Known::Session(Box::new(info)));
-        for known in all.into_iter().chain([Known::NoSession("it is empty".into())]) {
+        let all = [some, bare].map(|info| CachedFile::Session(Box::new(info)));
+        for known in all.into_iter().chain([CachedFile::NoSession("it is empty".into())]) {
             let mut bytes = Vec::new();
             known.write(&mut bytes);
             assert_eq!(read(&bytes).as_ref(), Some(&known));

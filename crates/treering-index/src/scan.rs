@@ -3,8 +3,8 @@
 //! Cached sessions are returned at once. The others are read on all cores and returned as they
 //! become known, most recently written file first, so that a list can be shown while it grows.
 
-use crate::cache::{Cache, Known};
-use crate::files::{Files, Found, Stamp, unix_nanos};
+use crate::cache::{Cache, CachedFile};
+use crate::files::{Files, FoundFile, Stamp, unix_nanos};
 use crate::places::Places;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -162,13 +162,13 @@ impl SessionIndex {
             reading.skip(path, error.to_string(), false);
         }
         let mut unknown = Vec::new();
-        for Found { path, stamp } in files.found {
+        for FoundFile { path, stamp } in files.found {
             let Some(known) = cache.get(&path, stamp) else {
                 unknown.push((path, stamp));
                 continue;
             };
             match (&known, &mut reading.events) {
-                (Known::Session(_), Some(events)) => match cache.events(&path) {
+                (CachedFile::Session(_), Some(events)) => match cache.events(&path) {
                     Some(found) => {
                         events.insert(path.clone(), found);
                         reading.take(path, known);
@@ -203,13 +203,13 @@ impl<F: FnMut(Step<'_>)> Reading<F> {
         Reading { contents: Contents::default(), progress, step, events }
     }
 
-    fn take(&mut self, path: PathBuf, known: Known) {
+    fn take(&mut self, path: PathBuf, known: CachedFile) {
         match known {
-            Known::Session(info) => {
+            CachedFile::Session(info) => {
                 self.contents.sessions.push(*info);
                 self.tell();
             }
-            Known::NoSession(reason) => self.skip_file(path, reason, true),
+            CachedFile::NoSession(reason) => self.skip_file(path, reason, true),
         }
     }
 
@@ -239,9 +239,9 @@ impl<F: FnMut(Step<'_>)> Reading<F> {
             let (known, events) = match result {
                 Ok((info, events)) => {
                     let events = self.whole_events(&info, events, seed);
-                    (Known::Session(Box::new(shortened(info))), events)
+                    (CachedFile::Session(Box::new(shortened(info))), events)
                 }
-                Err(Error::NotASession { reason, .. }) => (Known::NoSession(reason), None),
+                Err(Error::NotASession { reason, .. }) => (CachedFile::NoSession(reason), None),
                 // The file may be readable next time.
                 Err(error) => return self.skip_file(path.to_owned(), error.to_string(), false),
             };

@@ -4,7 +4,7 @@
 //! and needs no permission; none of this is true for notifications of the system. The memory is one
 //! stamp for each file.
 
-use crate::files::{Files, Found, Stamp};
+use crate::files::{Files, FoundFile, Stamp};
 use crate::places::Places;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -89,7 +89,7 @@ impl Watch {
     pub fn look(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         let mut known = HashMap::with_capacity(self.known.len());
-        for Found { path, stamp } in look(&self.places) {
+        for FoundFile { path, stamp } in look(&self.places) {
             let change = match self.known.remove(&path) {
                 Some(before) => stamp.since(&before),
                 None => Some(FileChange::New),
@@ -104,7 +104,7 @@ impl Watch {
     }
 }
 
-fn look(places: &Places) -> impl Iterator<Item = Found> {
+fn look(places: &Places) -> impl Iterator<Item = FoundFile> {
     Files::of(places.iter()).found.into_iter()
 }
 

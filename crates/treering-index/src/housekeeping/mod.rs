@@ -13,7 +13,7 @@ pub use pack::is_same;
 pub use quiet::{Recent, check_idle, hold, idle};
 pub use trash::{Trash, TrashedFile};
 
-use retire::{Retired, Written};
+use retire::{RemovalResult, WriteStamp};
 use std::io;
 use std::path::{Path, PathBuf};
 use treering::Dialect;
@@ -129,7 +129,7 @@ pub fn discard(path: &Path, trash: Option<&Trash>, now: i64) -> Result<Option<Pa
     match trash {
         Some(trash) => trash.take(path, now).map(Some).map_err(|error| refuse(error.into())),
         None => {
-            let before = Written::of(&file).map_err(|error| refuse(error.into()))?;
+            let before = WriteStamp::of(&file).map_err(|error| refuse(error.into()))?;
             retire::remove(path, &file, before)
                 .map_err(|error| refuse(error.into()))
                 .and_then(|retired| changed(retired, path))
@@ -139,14 +139,14 @@ pub fn discard(path: &Path, trash: Option<&Trash>, now: i64) -> Result<Option<Pa
 }
 
 /// Fails for a file that another program wrote to while it was being removed.
-fn changed(retired: Retired, path: &Path) -> Result<(), Refusal> {
+fn changed(retired: RemovalResult, path: &Path) -> Result<(), Refusal> {
     match retired {
-        Retired::Gone(synced) => synced.map_err(|error| {
+        RemovalResult::Gone(synced) => synced.map_err(|error| {
             let what = format!("it was removed, but this may not survive a power failure: {error}");
             Reason::Io(io::Error::new(error.kind(), what)).of(path)
         }),
-        Retired::Stays => Err(Reason::Changed.of(path)),
-        Retired::Renamed(aside) => Err(Reason::Renamed(aside).of(path)),
+        RemovalResult::Stays => Err(Reason::Changed.of(path)),
+        RemovalResult::Renamed(aside) => Err(Reason::Renamed(aside).of(path)),
     }
 }
 
@@ -224,12 +224,12 @@ fn exchange(
             Reason::Io(io::Error::new(kind, what)).of(path)
         }
     };
-    let before = Written::of(file).map_err(failed)?;
+    let before = WriteStamp::of(file).map_err(failed)?;
     make(file, &target).map_err(failed)?;
     // A program that takes no lock may have written meanwhile, or replaced the file.
     match retire::remove(path, file, before) {
         // If its name comes back after a power failure, there are two complete copies.
-        Ok(Retired::Gone(_)) => {}
+        Ok(RemovalResult::Gone(_)) => {}
         Ok(retired) => {
             fs::remove_file(&target).map_err(failed)?;
             changed(retired, path)?;

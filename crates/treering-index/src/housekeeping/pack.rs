@@ -16,9 +16,10 @@ type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 /// Compresses `file` to `target`. The source is not removed.
 pub(super) fn pack(file: &File, target: &Path, progress: Progress<'_>) -> io::Result<()> {
     make(file, target, |new| {
-        compress(Metered::new(rewound(file)?, progress)?, new)?;
+        compress(ProgressReader::new(rewound(file)?, progress)?, new)?;
         let mut packed = BufReader::new(rewound(new)?);
-        let mut same = Same::new(BufReader::new(Metered::new(rewound(file)?, progress)?));
+        let mut same =
+            CompareWriter::new(BufReader::new(ProgressReader::new(rewound(file)?, progress)?));
         // This fails for a file that could not be decompressed later.
         treering::storage::decompress(&mut packed, &mut same, UnpackLimits::default())?;
         same.finish()
@@ -34,7 +35,7 @@ pub(super) fn unpack(
 ) -> io::Result<()> {
     make(file, target, |new| {
         let mut out = BufWriter::with_capacity(1 << 20, new);
-        let packed = Metered::new(rewound(file)?, progress)?;
+        let packed = ProgressReader::new(rewound(file)?, progress)?;
         treering::storage::decompress(&mut BufReader::new(packed), &mut out, limits)?;
         out.flush()
     })
@@ -61,10 +62,10 @@ fn make(
     new.publish().map(drop)
 }
 
-fn compress(source: Metered<'_, '_>, target: &File) -> io::Result<()> {
+fn compress(source: ProgressReader<'_, '_>, target: &File) -> io::Result<()> {
     let mut compressor = FrameCompressor::new(CompressionLevel::Fastest);
-    compressor.set_source(Tolerant::new(BufReader::new(source)));
-    compressor.set_drain(Tolerant::new(BufWriter::with_capacity(1 << 20, target)));
+    compressor.set_source(DeferredErrors::new(BufReader::new(source)));
+    compressor.set_drain(DeferredErrors::new(BufWriter::with_capacity(1 << 20, target)));
     compressor.compress();
     let source = compressor.take_source().and_then(|source| source.failed);
     let Some(mut drain) = compressor.take_drain() else { return Ok(()) };
@@ -75,20 +76,20 @@ fn compress(source: Metered<'_, '_>, target: &File) -> io::Result<()> {
 }
 
 /// A reader of a file that reports its progress.
-struct Metered<'a, 'b> {
+struct ProgressReader<'a, 'b> {
     file: &'a File,
     done: u64,
     total: u64,
     progress: &'a mut (dyn FnMut(u64, u64) + 'b),
 }
 
-impl<'a, 'b> Metered<'a, 'b> {
+impl<'a, 'b> ProgressReader<'a, 'b> {
     fn new(file: &'a File, progress: &'a mut (dyn FnMut(u64, u64) + 'b)) -> io::Result<Self> {
-        Ok(Metered { file, done: 0, total: file.size()?, progress })
+        Ok(ProgressReader { file, done: 0, total: file.size()?, progress })
     }
 }
 
-impl Read for Metered<'_, '_> {
+impl Read for ProgressReader<'_, '_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.file.read(buffer)?;
         self.done += length as u64;
@@ -98,18 +99,18 @@ impl Read for Metered<'_, '_> {
 }
 
 /// Keeps errors until the compressor is done, because it cannot report them.
-struct Tolerant<T> {
+struct DeferredErrors<T> {
     inner: T,
     failed: Option<io::Error>,
 }
 
-impl<T> Tolerant<T> {
+impl<T> DeferredErrors<T> {
     fn new(inner: T) -> Self {
-        Tolerant { inner, failed: None }
+        DeferredErrors { inner, failed: None }
     }
 }
 
-impl<T: Read> Read for Tolerant<T> {
+impl<T: Read> Read for DeferredErrors<T> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.inner.read(buffer) {
@@ -124,7 +125,7 @@ impl<T: Read> Read for Tolerant<T> {
     }
 }
 
-impl<T: Write> Write for Tolerant<T> {
+impl<T: Write> Write for DeferredErrors<T> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.failed.is_none() {
             self.failed = self.inner.write_all(bytes).err();
@@ -138,14 +139,14 @@ impl<T: Write> Write for Tolerant<T> {
 }
 
 /// A writer that compares the bytes with those of a reader.
-struct Same<R> {
+struct CompareWriter<R> {
     expected: R,
     buffer: Vec<u8>,
 }
 
-impl<R: Read> Same<R> {
+impl<R: Read> CompareWriter<R> {
     fn new(expected: R) -> Self {
-        Same { expected, buffer: Vec::new() }
+        CompareWriter { expected, buffer: Vec::new() }
     }
 
     /// Fails if the reader has more bytes than were compared.
@@ -157,7 +158,7 @@ impl<R: Read> Same<R> {
     }
 }
 
-impl<R: Read> Write for Same<R> {
+impl<R: Read> Write for CompareWriter<R> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.buffer.resize(bytes.len(), 0);
         self.expected.read_exact(&mut self.buffer).map_err(|_| differs())?;
@@ -178,7 +179,7 @@ pub fn is_same(a: &Path, b: &Path) -> io::Result<bool> {
     if a.size()? != b.size()? {
         return Ok(false);
     }
-    let mut same = Same::new(BufReader::with_capacity(1 << 16, b));
+    let mut same = CompareWriter::new(BufReader::with_capacity(1 << 16, b));
     let mut source = BufReader::with_capacity(1 << 16, a);
     match io::copy(&mut source, &mut same).and_then(|_| same.finish()) {
         Ok(()) => Ok(true),
@@ -234,7 +235,7 @@ mod tests {
         }
         assert!(!is_same(&at("a"), &at("b")).unwrap());
         assert!(!is_same(&at("a"), &at("c")).unwrap());
-        let mut same = Same::new(&b"abc"[..]);
+        let mut same = CompareWriter::new(&b"abc"[..]);
         same.write_all(b"ab").unwrap();
         assert!(same.finish().is_err());
     }

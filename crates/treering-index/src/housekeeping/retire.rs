@@ -17,21 +17,21 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// The parts of a file's metadata that every write changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Written {
+pub(super) struct WriteStamp {
     pub(super) len: u64,
     modified: SystemTime,
 }
 
-impl Written {
+impl WriteStamp {
     pub(super) fn of(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
-        Ok(Written { len: metadata.len, modified: metadata.modified })
+        Ok(WriteStamp { len: metadata.len, modified: metadata.modified })
     }
 }
 
 /// The result of a removal.
 #[derive(Debug)]
-pub(super) enum Retired {
+pub(super) enum RemovalResult {
     /// The file was removed; it may come back after a power failure if its directory could not be
     /// synced.
     Gone(io::Result<()>),
@@ -45,11 +45,13 @@ pub(super) enum Retired {
 /// Removes `file` from `path`, unless it was modified since `before`, or another file is at `path`
 /// now. After an error the file is at `path`, or in the same directory under a name that ends in
 /// `.bak`.
-pub(super) fn remove(path: &Path, file: &File, before: Written) -> io::Result<Retired> {
-    if Written::of(file)? != before {
-        return Ok(Retired::Stays);
+pub(super) fn remove(path: &Path, file: &File, before: WriteStamp) -> io::Result<RemovalResult> {
+    if WriteStamp::of(file)? != before {
+        return Ok(RemovalResult::Stays);
     }
-    let Some(aside) = take_name(path, file.metadata()?.id)? else { return Ok(Retired::Stays) };
+    let Some(aside) = take_name(path, file.metadata()?.id)? else {
+        return Ok(RemovalResult::Stays);
+    };
     let is_same = is_unchanged(file, before);
     if is_same.as_ref().is_ok_and(|is_same| *is_same) {
         if let Err(error) = fs::remove_file(&aside) {
@@ -57,8 +59,8 @@ pub(super) fn remove(path: &Path, file: &File, before: Written) -> io::Result<Re
             return Err(error);
         }
         // A write is still possible between the last check and the removal.
-        if Written::of(file)? == before {
-            return Ok(Retired::Gone(sync(path)));
+        if WriteStamp::of(file)? == before {
+            return Ok(RemovalResult::Gone(sync(path)));
         }
         restore(file, &aside)?;
     }
@@ -90,9 +92,9 @@ fn take_name(path: &Path, id: FileId) -> io::Result<Option<PathBuf>> {
 }
 
 /// Returns whether a file does not change while it is watched.
-fn is_unchanged(file: &File, before: Written) -> io::Result<bool> {
+fn is_unchanged(file: &File, before: WriteStamp) -> io::Result<bool> {
     let mut watched = Duration::ZERO;
-    while Written::of(file)? == before {
+    while WriteStamp::of(file)? == before {
         if watched >= QUIET {
             return Ok(true);
         }
@@ -105,13 +107,13 @@ fn is_unchanged(file: &File, before: Written) -> io::Result<bool> {
 /// Gives the file at `aside` its old name, if that does not exist. On file systems without hard
 /// links it keeps the new one, because renaming could replace a file that another program creates
 /// at this moment.
-fn put_back(aside: &Path, path: &Path) -> io::Result<Retired> {
+fn put_back(aside: &Path, path: &Path) -> io::Result<RemovalResult> {
     let retired = match fs::hard_link(aside, path) {
         Ok(()) => {
             fs::remove_file(aside)?;
-            Retired::Stays
+            RemovalResult::Stays
         }
-        Err(_) => Retired::Renamed(aside.to_owned()),
+        Err(_) => RemovalResult::Renamed(aside.to_owned()),
     };
     sync(path)?;
     Ok(retired)
