@@ -71,7 +71,7 @@ impl Part {
 
 /// A text of an entry.
 #[derive(Debug)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct EntryText<'a> {
     pub part: Part,
     pub tool: Option<Cow<'a, str>>,
     pub text: Cow<'a, str>,
@@ -79,9 +79,9 @@ pub(crate) struct Piece<'a> {
 
 /// The names of the called tools, by the ids of the calls, because results need not name them.
 #[derive(Debug, Default)]
-pub(crate) struct Calls(HashMap<String, String>);
+pub(crate) struct CallNames(HashMap<String, String>);
 
-impl Calls {
+impl CallNames {
     pub(crate) fn take(&mut self, entry: &Entry) {
         for block in entry.message().iter().flat_map(MessageView::blocks) {
             if let Block::ToolCall { id, name, .. } = block {
@@ -92,8 +92,8 @@ impl Calls {
 }
 
 /// Returns all texts of an entry.
-pub(crate) fn pieces<'a>(entry: &'a Entry, calls: &Calls) -> Vec<Piece<'a>> {
-    let mut out = Pieces { out: Vec::new() };
+pub(crate) fn pieces<'a>(entry: &'a Entry, calls: &CallNames) -> Vec<EntryText<'a>> {
+    let mut out = TextCollector { out: Vec::new() };
     match entry.body() {
         Body::Message(message) => {
             out.message(message, calls);
@@ -122,21 +122,21 @@ pub(crate) fn pieces<'a>(entry: &'a Entry, calls: &Calls) -> Vec<Piece<'a>> {
     out.out
 }
 
-struct Pieces<'a> {
-    out: Vec<Piece<'a>>,
+struct TextCollector<'a> {
+    out: Vec<EntryText<'a>>,
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> TextCollector<'a> {
     fn add(&mut self, part: Part, text: Cow<'a, str>) {
         if !text.is_empty() {
-            self.out.push(Piece { part, tool: None, text });
+            self.out.push(EntryText { part, tool: None, text });
         }
     }
 
     /// Adds every string in some JSON.
     fn all(&mut self, part: Part, json: &'a [u8], tool: Option<&Cow<'a, str>>) {
         let texts = strings(json).filter(|text| !text.is_empty());
-        self.out.extend(texts.map(|text| Piece { part, tool: tool.cloned(), text }));
+        self.out.extend(texts.map(|text| EntryText { part, tool: tool.cloned(), text }));
     }
 
     /// Adds every string of an entry except its id, parent and time.
@@ -151,14 +151,14 @@ impl<'a> Pieces<'a> {
         self.out.retain(|piece| !is_place(&piece.text));
     }
 
-    fn message(&mut self, message: MessageView<'a>, calls: &Calls) {
+    fn message(&mut self, message: MessageView<'a>, calls: &CallNames) {
         let field = |key| message.field(key).unwrap_or_default();
         let (part, tool) = match message.role() {
             Role::BashExecution => {
                 let tool = Some(Cow::Borrowed("bash"));
                 let (command, output) = (field("command"), field("output"));
-                self.out.push(Piece { part: Part::Command, tool: tool.clone(), text: command });
-                self.out.push(Piece { part: Part::Output, tool, text: output });
+                self.out.push(EntryText { part: Part::Command, tool: tool.clone(), text: command });
+                self.out.push(EntryText { part: Part::Output, tool, text: output });
                 return;
             }
             Role::BranchSummary | Role::CompactionSummary => {
@@ -173,7 +173,9 @@ impl<'a> Pieces<'a> {
         };
         for block in message.blocks() {
             match block {
-                Block::Text { text, .. } => self.out.push(Piece { part, tool: tool.clone(), text }),
+                Block::Text { text, .. } => {
+                    self.out.push(EntryText { part, tool: tool.clone(), text })
+                }
                 Block::Thinking { text, .. } => self.add(Part::Thinking, text),
                 Block::ToolCall { name, arguments, .. } => {
                     self.all(Part::Call, arguments.unwrap_or_default(), Some(&name));
@@ -190,14 +192,18 @@ impl<'a> Pieces<'a> {
 
 /// Returns the text to show of an entry: the one that matches most of the query. Returns `None` if
 /// the entry does not match the whole query.
-pub(crate) fn best<'p, 'a>(query: &Query, pieces: &'p [Piece<'a>]) -> Option<&'p Piece<'a>> {
-    let fits = |piece: &&Piece<'_>| fits_tool(&query.filters, piece);
-    let is_excluded = |piece: &Piece<'_>| query.excluded.iter().any(|term| term.is_in(&piece.text));
+pub(crate) fn best<'p, 'a>(
+    query: &Query,
+    pieces: &'p [EntryText<'a>],
+) -> Option<&'p EntryText<'a>> {
+    let fits = |piece: &&EntryText<'_>| fits_tool(&query.filters, piece);
+    let is_excluded =
+        |piece: &EntryText<'_>| query.excluded.iter().any(|term| term.is_in(&piece.text));
     if !query.excluded.is_empty() && pieces.iter().any(is_excluded) {
         return None;
     }
     let mut found = vec![false; query.terms.len()];
-    let mut best: Option<(usize, &Piece<'_>)> = None;
+    let mut best: Option<(usize, &EntryText<'_>)> = None;
     for piece in pieces.iter().filter(fits) {
         let mut count = 0;
         for (term, found) in query.terms.iter().zip(&mut found) {
@@ -216,6 +222,6 @@ pub(crate) fn best<'p, 'a>(query: &Query, pieces: &'p [Piece<'a>]) -> Option<&'p
     best.map(|(_, piece)| piece)
 }
 
-fn fits_tool(filters: &Filters, piece: &Piece<'_>) -> bool {
+fn fits_tool(filters: &Filters, piece: &EntryText<'_>) -> bool {
     filters.tools.is_empty() || piece.tool.as_deref().is_some_and(|tool| filters.fits_tool(tool))
 }

@@ -3,7 +3,7 @@
 //! Of several roles, tools, agents or models one must match; all other conditions must match.
 
 use crate::term::{BadPattern, Term};
-use crate::touched::Wanted;
+use crate::touched::FileFilter;
 use regex::{Regex, RegexBuilder};
 use treering::store::ListQuery;
 use treering::{Dialect, Kind, Role};
@@ -18,7 +18,7 @@ pub(crate) struct Filters {
     pub since: Vec<Since>,
     pub before: Vec<Since>,
     pub labels: Vec<Term>,
-    pub files: Vec<Wanted>,
+    pub files: Vec<FileFilter>,
 }
 
 impl Filters {

@@ -88,7 +88,7 @@ impl<'a> Probe<'a> {
 
 /// The result of scanning a file's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum ScanVerdict {
     /// The file cannot match.
     No,
     /// The file has to be read as a session.
@@ -97,25 +97,25 @@ pub(crate) enum Look {
 
 /// The result of a scan, and the number of bytes that were read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Looked {
-    pub look: Look,
+pub(crate) struct ScanResult {
+    pub look: ScanVerdict,
     pub bytes: u64,
 }
 
 /// Scans a session's file and those of its subagents.
-pub(crate) fn look(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<Looked> {
+pub(crate) fn look(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<ScanResult> {
     let mut looked = look_at(path, probe, threads)?;
     for file in subagent_files(path) {
         // A subagent's file that cannot be read does not hide the session, which is read without
         // it.
-        if let (Look::No, Ok(more)) = (looked.look, look_at(&file, probe, threads)) {
-            looked = Looked { look: more.look, bytes: looked.bytes + more.bytes };
+        if let (ScanVerdict::No, Ok(more)) = (looked.look, look_at(&file, probe, threads)) {
+            looked = ScanResult { look: more.look, bytes: looked.bytes + more.bytes };
         }
     }
     Ok(looked)
 }
 
-fn look_at(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<Looked> {
+fn look_at(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<ScanResult> {
     let mut file = open(path, Access::Read)?;
     let length = file.size()?;
     let found = AtomicBool::new(false);
@@ -142,8 +142,8 @@ fn look_at(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<Looked>
             })
         })?;
     }
-    let look = if found.into_inner() { Look::Maybe } else { Look::No };
-    Ok(Looked { look, bytes: length })
+    let look = if found.into_inner() { ScanVerdict::Maybe } else { ScanVerdict::No };
+    Ok(ScanResult { look, bytes: length })
 }
 
 /// Scans a part of a file until there is a match in this or another part.

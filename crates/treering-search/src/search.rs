@@ -5,8 +5,8 @@
 //! wait for the last file.
 
 use crate::query::Query;
-use crate::scan::{self, Look, Probe};
-use crate::session::{self, SessionHits, Wanted};
+use crate::scan::{self, Probe, ScanVerdict};
+use crate::session::{self, HitLimits, SessionHits};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -235,7 +235,7 @@ pub fn search_store(
 /// Runs a job on all cores, and returns the results in the order of the items, or by relevance.
 fn run_all<T: Sync>(
     items: &[T],
-    run: impl Fn(&T) -> Outcome + Sync,
+    run: impl Fn(&T) -> JobResult + Sync,
     options: &Options,
     cancel: &AtomicBool,
     each: impl FnMut(Found) -> ControlFlow<()>,
@@ -272,7 +272,7 @@ fn run_all<T: Sync>(
             }
             stop.fetch_or(delivery.is_over, Ordering::Relaxed);
         }
-        let mut rest: Vec<Outcome> = waiting.into_values().collect();
+        let mut rest: Vec<JobResult> = waiting.into_values().collect();
         rest.sort_by_key(|outcome| std::cmp::Reverse(outcome.score()));
         rest.into_iter().for_each(|outcome| delivery.take(outcome));
     });
@@ -296,7 +296,7 @@ pub fn search_session(
     query: &Query,
     options: &Options,
 ) -> Result<Option<SessionHits>> {
-    session::search(session, query, Wanted::of(options))
+    session::search(session, query, HitLimits::of(options))
 }
 
 /// Returns the files by the time of their last modification, the latest first, without those that
@@ -321,9 +321,9 @@ fn millis(time: SystemTime) -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-impl Wanted {
+impl HitLimits {
     fn of(options: &Options) -> Self {
-        Wanted {
+        HitLimits {
             hits: options.hits_per_session.min(options.max_hits),
             counts: options.counts_all,
             width: options.snippet_width,
@@ -341,12 +341,12 @@ struct Job<'a> {
     threads: usize,
 }
 
-struct Outcome {
+struct JobResult {
     bytes: u64,
     found: Option<Found>,
 }
 
-impl Outcome {
+impl JobResult {
     fn score(&self) -> u64 {
         match &self.found {
             Some(Found::Session(session)) => session.score,
@@ -356,7 +356,7 @@ impl Outcome {
 }
 
 impl Job<'_> {
-    fn run(&self, path: &Path) -> Outcome {
+    fn run(&self, path: &Path) -> JobResult {
         let mut bytes = path.metadata().map_or(0, |metadata| metadata.len());
         // A session in a database is not a file that could be scanned before it is opened.
         let is_stored = treering::dialect::is_stored(path);
@@ -365,11 +365,11 @@ impl Job<'_> {
             match scan::look(path, probe, self.threads) {
                 Ok(looked) => {
                     bytes = looked.bytes;
-                    can_match = looked.look == Look::Maybe;
+                    can_match = looked.look == ScanVerdict::Maybe;
                 }
                 Err(source) => {
                     let error = Error::Io { path: path.to_owned(), action: "read", source };
-                    return Outcome {
+                    return JobResult {
                         bytes,
                         found: Some(Found::Unreadable(path.to_owned(), error)),
                     };
@@ -380,13 +380,13 @@ impl Job<'_> {
             }
         }
         if !can_match {
-            return Outcome { bytes, found: None };
+            return JobResult { bytes, found: None };
         }
-        Outcome { bytes, found: self.found(path, Session::open(path)) }
+        JobResult { bytes, found: self.found(path, Session::open(path)) }
     }
 
     /// Searches a session of a store.
-    fn run_stored(&self, store: &Arc<dyn Store>, info: &SessionInfo) -> Outcome {
+    fn run_stored(&self, store: &Arc<dyn Store>, info: &SessionInfo) -> JobResult {
         // The bytes of a file show quickly if it cannot match.
         if let Ok(Some(path)) = store.file(&info.id) {
             return self.run(&path);
@@ -395,11 +395,11 @@ impl Job<'_> {
         let opened = SessionId::new(info.id.as_ref())
             .map_err(Error::from)
             .and_then(|id| Session::open_in(store, &id, OpenOptions::new()));
-        Outcome { bytes: info.size, found: self.found(&name, opened) }
+        JobResult { bytes: info.size, found: self.found(&name, opened) }
     }
 
     fn found(&self, name: &Path, opened: Result<Session>) -> Option<Found> {
-        let wanted = Wanted::of(self.options);
+        let wanted = HitLimits::of(self.options);
         match opened.and_then(|session| session::search(&session, self.query, wanted)) {
             Ok(hits) => hits.map(|hits| Found::Session(Box::new(hits))),
             Err(error) => Some(Found::Unreadable(name.to_owned(), error)),
@@ -423,7 +423,7 @@ impl<F: FnMut(Found) -> ControlFlow<()>> Delivery<F> {
         }
     }
 
-    fn take(&mut self, outcome: Outcome) {
+    fn take(&mut self, outcome: JobResult) {
         if self.is_over {
             return;
         }

@@ -1,6 +1,6 @@
 //! Searches one session for matching entries.
 
-use crate::exact::{self, Calls, Part};
+use crate::exact::{self, CallNames, Part};
 use crate::query::Query;
 use crate::snippet::{Snippet, snippet};
 use crate::state::{BranchState, States};
@@ -51,7 +51,7 @@ pub struct Hit {
 
 /// The limits of the hits in a session.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct HitLimits {
     pub hits: usize,
     /// Whether further hits are counted.
     pub counts: bool,
@@ -63,7 +63,7 @@ pub(crate) struct Wanted {
 pub(crate) fn search(
     session: &Session,
     query: &Query,
-    wanted: Wanted,
+    wanted: HitLimits,
 ) -> Result<Option<SessionHits>> {
     let filters = &query.filters;
     let tree = session.tree();
@@ -85,7 +85,7 @@ pub(crate) fn search(
         }
         info = Some(known);
     }
-    let mut finder = Finder::new(session, query, wanted, &cwd)?;
+    let mut finder = HitFinder::new(session, query, wanted, &cwd)?;
     for (target, text, _) in &labels {
         if filters.labels.iter().any(|wanted| wanted.is_in(text)) {
             finder.chosen.insert(target.clone());
@@ -99,7 +99,7 @@ pub(crate) fn search(
     {
         return Ok(None);
     }
-    let Finder { hits, total, score, .. } = finder;
+    let HitFinder { hits, total, score, .. } = finder;
     let info = match info {
         Some(info) => info,
         None => session.info()?,
@@ -107,13 +107,13 @@ pub(crate) fn search(
     Ok(Some(SessionHits { info, hits, total, score }))
 }
 
-struct Finder<'a> {
+struct HitFinder<'a> {
     session: &'a Session,
     query: &'a Query,
-    wanted: Wanted,
+    wanted: HitLimits,
     cwd: &'a str,
     states: States,
-    calls: Calls,
+    calls: CallNames,
     /// Whether each of the wanted files was touched.
     touched: Vec<bool>,
     /// Whether a wanted model was used, or the query names no model.
@@ -125,15 +125,20 @@ struct Finder<'a> {
     score: u64,
 }
 
-impl<'a> Finder<'a> {
-    fn new(session: &'a Session, query: &'a Query, wanted: Wanted, cwd: &'a str) -> Result<Self> {
-        Ok(Finder {
+impl<'a> HitFinder<'a> {
+    fn new(
+        session: &'a Session,
+        query: &'a Query,
+        wanted: HitLimits,
+        cwd: &'a str,
+    ) -> Result<Self> {
+        Ok(HitFinder {
             session,
             query,
             wanted,
             cwd,
             states: States::of(session)?,
-            calls: Calls::default(),
+            calls: CallNames::default(),
             touched: vec![false; query.filters.files.len()],
             has_model: query.filters.models.is_empty(),
             chosen: HashSet::new(),

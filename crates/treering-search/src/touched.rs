@@ -10,17 +10,17 @@ use treering::{Entry, Kind};
 
 /// The path of a `file:` filter.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted {
+pub(crate) struct FileFilter {
     text: String,
     case: Case,
     pub fragment: Option<Fragment>,
 }
 
-impl Wanted {
+impl FileFilter {
     pub(crate) fn new(text: &str, case: Case) -> Self {
         let text = text.strip_prefix("./").unwrap_or(text).trim_end_matches('/');
         let fragment = Fragment::best(text, case);
-        Wanted { text: folded(text, case), case, fragment }
+        FileFilter { text: folded(text, case), case, fragment }
     }
 
     #[cfg(test)]
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_file_is_meant_by_the_end_of_its_path() {
-        let is = |wanted: &str, path: &str| Wanted::new(wanted, Case::Ignored).is(path, "/p");
+        let is = |wanted: &str, path: &str| FileFilter::new(wanted, Case::Ignored).is(path, "/p");
         assert!(is("main.rs", "src/main.rs"));
         assert!(is("src/main.rs", "/p/src/Main.rs"));
         assert!(is("/p/src/main.rs", "src/main.rs"));
@@ -104,6 +104,6 @@ mod tests {
         assert!(!is("ain.rs", "src/main.rs"));
         assert!(!is("/main.rs", "src/main.rs"));
         assert!(!is("src/main.rs", "main.rs"));
-        assert!(!Wanted::new("A.rs", Case::Respected).is("a.rs", "/p"));
+        assert!(!FileFilter::new("A.rs", Case::Respected).is("a.rs", "/p"));
     }
 }
