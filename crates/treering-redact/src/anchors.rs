@@ -27,12 +27,12 @@ pub(crate) struct Anchors {
     table: Vec<u64>,
     /// The index at which the entries of each bucket begin, and one more at the end.
     buckets: Vec<u32>,
-    entries: Vec<Entry>,
+    entries: Vec<AnchorEntry>,
     words: Vec<Vec<u8>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct AnchorEntry {
     /// Four bytes, with case folded.
     key: u32,
     word: u16,
@@ -44,14 +44,14 @@ struct Entry {
 ///
 /// Words of fewer than four bytes need followers to fill four; longer ones ignore them.
 #[derive(Debug)]
-pub(crate) struct Word {
+pub(crate) struct AnchorWord {
     pub text: Vec<u8>,
     pub followers: Alphabet,
 }
 
 impl Anchors {
     /// Builds the index. A word is reported by its index in `words`.
-    pub(crate) fn new(words: &[Word]) -> Self {
+    pub(crate) fn new(words: &[AnchorWord]) -> Self {
         let mut entries = Vec::new();
         for (at, word) in words.iter().enumerate() {
             let text = word.text.to_ascii_lowercase();
@@ -59,11 +59,11 @@ impl Anchors {
             if text.len() >= 4 {
                 let offset = rarest_window(&text);
                 let key = window(&text, offset);
-                entries.push(Entry { key, word: number, offset: offset as u8 });
+                entries.push(AnchorEntry { key, word: number, offset: offset as u8 });
                 continue;
             }
             for key in completed(&text, word.followers) {
-                entries.push(Entry { key, word: number, offset: 0 });
+                entries.push(AnchorEntry { key, word: number, offset: 0 });
             }
         }
         entries.sort_unstable_by_key(|entry| (bucket(hash(entry.key)), entry.key, entry.word));
@@ -211,8 +211,9 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::LazyLock;
 
-    fn words(texts: &[&str]) -> Vec<Word> {
-        let word = |text: &&str| Word { text: text.as_bytes().to_vec(), followers: Alphabet::Any };
+    fn words(texts: &[&str]) -> Vec<AnchorWord> {
+        let word =
+            |text: &&str| AnchorWord { text: text.as_bytes().to_vec(), followers: Alphabet::Any };
         texts.iter().map(word).collect()
     }
 

@@ -11,7 +11,7 @@ const MOST_RAW: usize = 16 * MOST;
 
 /// The content of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Holds {
+enum OptionContent {
     Password,
     /// A user's name, a separator, and a password.
     Pair(u8),
@@ -20,7 +20,7 @@ enum Holds {
 
 /// The syntax of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum OptionSyntax {
     /// `-pVALUE`
     Attached,
     /// `-p VALUE`, `-pVALUE`, `--option=VALUE`
@@ -35,24 +35,31 @@ pub(crate) struct Tool {
     pub word: &'static str,
     /// Words one of which must precede the command: `docker` before `login`.
     before: &'static [&'static str],
-    options: &'static [(&'static str, Form, Holds)],
+    options: &'static [(&'static str, OptionSyntax, OptionContent)],
 }
 
-const PAIR: Holds = Holds::Pair(b':');
+const PAIR: OptionContent = OptionContent::Pair(b':');
 
-const CURL: &[(&str, Form, Holds)] = &[
-    ("-u", Form::Either, PAIR),
-    ("--user", Form::Either, PAIR),
-    ("-U", Form::Either, PAIR),
-    ("--proxy-user", Form::Either, PAIR),
-    ("-b", Form::Either, Holds::Cookies),
+const CURL: &[(&str, OptionSyntax, OptionContent)] = &[
+    ("-u", OptionSyntax::Either, PAIR),
+    ("--user", OptionSyntax::Either, PAIR),
+    ("-U", OptionSyntax::Either, PAIR),
+    ("--proxy-user", OptionSyntax::Either, PAIR),
+    ("-b", OptionSyntax::Either, OptionContent::Cookies),
 ];
-const SMALL_P: &[(&str, Form, Holds)] = &[("-p", Form::Either, Holds::Password)];
-const LARGE_P: &[(&str, Form, Holds)] = &[("-P", Form::Either, Holds::Password)];
-const ATTACHED_P: &[(&str, Form, Holds)] = &[("-p", Form::Attached, Holds::Password)];
-const LDAP: &[(&str, Form, Holds)] = &[("-w", Form::Either, Holds::Password)];
+const SMALL_P: &[(&str, OptionSyntax, OptionContent)] =
+    &[("-p", OptionSyntax::Either, OptionContent::Password)];
+const LARGE_P: &[(&str, OptionSyntax, OptionContent)] =
+    &[("-P", OptionSyntax::Either, OptionContent::Password)];
+const ATTACHED_P: &[(&str, OptionSyntax, OptionContent)] =
+    &[("-p", OptionSyntax::Attached, OptionContent::Password)];
+const LDAP: &[(&str, OptionSyntax, OptionContent)] =
+    &[("-w", OptionSyntax::Either, OptionContent::Password)];
 
-const fn tool(word: &'static str, options: &'static [(&'static str, Form, Holds)]) -> Tool {
+const fn tool(
+    word: &'static str,
+    options: &'static [(&'static str, OptionSyntax, OptionContent)],
+) -> Tool {
     Tool { word, before: &[], options }
 }
 
@@ -71,7 +78,10 @@ pub(crate) const TOOLS: &[Tool] = &[
     tool("mongorestore", SMALL_P),
     tool(
         "redis-cli",
-        &[("-a", Form::Either, Holds::Password), ("--pass", Form::Either, Holds::Password)],
+        &[
+            ("-a", OptionSyntax::Either, OptionContent::Password),
+            ("--pass", OptionSyntax::Either, OptionContent::Password),
+        ],
     ),
     tool("rabbitmqadmin", SMALL_P),
     tool("sqlcmd", LARGE_P),
@@ -79,16 +89,22 @@ pub(crate) const TOOLS: &[Tool] = &[
     tool("ldapadd", LDAP),
     tool("ldapmodify", LDAP),
     tool("ldapwhoami", LDAP),
-    tool("smbclient", &[("-U", Form::Either, Holds::Pair(b'%'))]),
+    tool("smbclient", &[("-U", OptionSyntax::Either, OptionContent::Pair(b'%'))]),
     tool("unzip", LARGE_P),
-    tool("openssl", &[("-k", Form::Apart, Holds::Password)]),
+    tool("openssl", &[("-k", OptionSyntax::Apart, OptionContent::Password)]),
     tool(
         "ssh-keygen",
-        &[("-N", Form::Apart, Holds::Password), ("-P", Form::Apart, Holds::Password)],
+        &[
+            ("-N", OptionSyntax::Apart, OptionContent::Password),
+            ("-P", OptionSyntax::Apart, OptionContent::Password),
+        ],
     ),
     tool(
         "keytool",
-        &[("-storepass", Form::Apart, Holds::Password), ("-keypass", Form::Apart, Holds::Password)],
+        &[
+            ("-storepass", OptionSyntax::Apart, OptionContent::Password),
+            ("-keypass", OptionSyntax::Apart, OptionContent::Password),
+        ],
     ),
     Tool {
         word: "login",
@@ -113,21 +129,21 @@ pub(crate) fn passwords(tool: &Tool, text: &[u8], at: usize, found: &mut Vec<Ran
             return;
         }
     }
-    let mut words = Words { text, at: end, end: text.len().min(end + MOST) };
+    let mut words = CommandWords { text, at: end, end: text.len().min(end + MOST) };
     while let Some(word) = words.next() {
         let bytes = text.get(word.clone()).unwrap_or_default();
         for (option, form, holds) in tool.options {
             let Some(rest) = bytes.strip_prefix(option.as_bytes()) else { continue };
             let value = match (rest, form) {
-                ([], Form::Attached) => continue,
-                ([], Form::Either | Form::Apart) => match words.next() {
+                ([], OptionSyntax::Attached) => continue,
+                ([], OptionSyntax::Either | OptionSyntax::Apart) => match words.next() {
                     Some(value) => value,
                     None => return,
                 },
-                ([b'=', ..], Form::Attached | Form::Either) => {
+                ([b'=', ..], OptionSyntax::Attached | OptionSyntax::Either) => {
                     word.start + option.len() + 1..word.end
                 }
-                (_, Form::Apart) => continue,
+                (_, OptionSyntax::Apart) => continue,
                 (_, _) if option.starts_with("--") => continue,
                 _ => word.start + option.len()..word.end,
             };
@@ -157,16 +173,16 @@ fn is_command(text: &[u8], at: usize, end: usize) -> bool {
     is_free && matches!(text.get(end), Some(b' ' | b'\t' | b'\\'))
 }
 
-fn add(text: &[u8], value: Range<usize>, holds: Holds, found: &mut Vec<Range<usize>>) {
+fn add(text: &[u8], value: Range<usize>, holds: OptionContent, found: &mut Vec<Range<usize>>) {
     let mut value = unquoted(text, value);
     match holds {
-        Holds::Cookies => return cookie_pairs(text, value.start, found),
-        Holds::Pair(separator) => {
+        OptionContent::Cookies => return cookie_pairs(text, value.start, found),
+        OptionContent::Pair(separator) => {
             let bytes = text.get(value.clone()).unwrap_or_default();
             let Some(at) = memchr::memchr(separator, bytes) else { return };
             value.start += at + 1;
         }
-        Holds::Password => {}
+        OptionContent::Password => {}
     }
     let bytes = text.get(value.clone()).unwrap_or_default();
     if is_typed(bytes) && bytes.first() != Some(&b'-') {
@@ -188,13 +204,13 @@ fn unquoted(text: &[u8], mut word: Range<usize>) -> Range<usize> {
 }
 
 /// The words of a command line.
-struct Words<'a> {
+struct CommandWords<'a> {
     text: &'a [u8],
     at: usize,
     end: usize,
 }
 
-impl Iterator for Words<'_> {
+impl Iterator for CommandWords<'_> {
     type Item = Range<usize>;
 
     fn next(&mut self) -> Option<Range<usize>> {
@@ -248,7 +264,7 @@ pub(crate) fn piped(text: &[u8], at: usize, is_pair: bool) -> Option<Range<usize
     let line = before.get(..pipe)?;
     let line_start = memchr::memrchr2(b'\n', b';', line).map_or(0, |at| at + 1);
     let echo = memchr::memmem::rfind(line.get(line_start..)?, b"echo ")? + line_start + 5;
-    let mut words = Words { text, at: floor + echo, end: floor + pipe };
+    let mut words = CommandWords { text, at: floor + echo, end: floor + pipe };
     let mut word = words.next()?;
     if matches!(text.get(word.clone())?, b"-n" | b"-e" | b"-en" | b"-ne") {
         word = words.next()?;

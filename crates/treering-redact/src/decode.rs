@@ -31,7 +31,7 @@ impl Coding {
 
     /// Decodes the escape at the start of `text`: its characters, and its length. Returns `None`
     /// for a byte that is not an escape.
-    fn escape(self, text: &[u8]) -> Option<(Output, usize)> {
+    fn escape(self, text: &[u8]) -> Option<(EscapedBytes, usize)> {
         match self {
             Coding::Json => json_escape(text),
             Coding::Percent => percent_escape(text),
@@ -41,22 +41,22 @@ impl Coding {
 }
 
 /// The decoded bytes of an escape, at most four.
-struct Output {
+struct EscapedBytes {
     bytes: [u8; 4],
     length: usize,
 }
 
-impl Output {
-    const NOTHING: Output = Output { bytes: [0; 4], length: 0 };
+impl EscapedBytes {
+    const NOTHING: EscapedBytes = EscapedBytes { bytes: [0; 4], length: 0 };
 
-    fn byte(byte: u8) -> Output {
-        Output { bytes: [byte, 0, 0, 0], length: 1 }
+    fn byte(byte: u8) -> EscapedBytes {
+        EscapedBytes { bytes: [byte, 0, 0, 0], length: 1 }
     }
 
-    fn character(character: char) -> Output {
+    fn character(character: char) -> EscapedBytes {
         let mut bytes = [0; 4];
         let length = character.encode_utf8(&mut bytes).len();
-        Output { bytes, length }
+        EscapedBytes { bytes, length }
     }
 
     fn as_bytes(&self) -> &[u8] {
@@ -66,7 +66,7 @@ impl Output {
 
 /// Two corresponding positions: in the decoded text, and in its source.
 #[derive(Debug, Clone, Copy)]
-struct Mark {
+struct PositionPair {
     to: usize,
     from: usize,
 }
@@ -81,7 +81,7 @@ pub(crate) struct Decoded<'a> {
     pub bytes: Cow<'a, [u8]>,
     source: &'a [u8],
     coding: Coding,
-    marks: Vec<Mark>,
+    marks: Vec<PositionPair>,
 }
 
 /// Resolves the escapes of a coding. Other bytes are copied.
@@ -91,7 +91,7 @@ pub(crate) fn decode(source: &[u8], coding: Coding) -> Decoded<'_> {
         .find(|at| coding.escape(source.get(*at..).unwrap_or_default()).is_some());
     let Some(first) = first else { return plain };
     let mut bytes = Vec::with_capacity(source.len());
-    let mut marks = vec![Mark { to: 0, from: 0 }];
+    let mut marks = vec![PositionPair { to: 0, from: 0 }];
     let mut at = 0;
     let mut next = Some(first);
     while let Some(found) = next {
@@ -115,11 +115,11 @@ pub(crate) fn decode(source: &[u8], coding: Coding) -> Decoded<'_> {
 }
 
 /// Copies bytes that are not escapes, and adds marks.
-fn copy(source: &[u8], span: Range<usize>, bytes: &mut Vec<u8>, marks: &mut Vec<Mark>) {
+fn copy(source: &[u8], span: Range<usize>, bytes: &mut Vec<u8>, marks: &mut Vec<PositionPair>) {
     let mut from = span.start;
     loop {
         if marks.last().is_none_or(|mark| from >= mark.from + MARK_EVERY) {
-            marks.push(Mark { to: bytes.len(), from });
+            marks.push(PositionPair { to: bytes.len(), from });
         }
         let until = span.end.min(from + MARK_EVERY);
         bytes.extend_from_slice(source.get(from..until).unwrap_or_default());
@@ -131,7 +131,7 @@ fn copy(source: &[u8], span: Range<usize>, bytes: &mut Vec<u8>, marks: &mut Vec<
 }
 
 /// A part of both texts: one escape, or bytes that are not escapes.
-struct Stretch {
+struct AlignedSpan {
     to: Range<usize>,
     from: Range<usize>,
     is_escape: bool,
@@ -144,8 +144,8 @@ impl Decoded<'_> {
     }
 
     /// Returns the parts of both texts from a mark on.
-    fn stretches(&self, mark: Mark) -> impl Iterator<Item = Stretch> + '_ {
-        let Mark { mut to, mut from } = mark;
+    fn stretches(&self, mark: PositionPair) -> impl Iterator<Item = AlignedSpan> + '_ {
+        let PositionPair { mut to, mut from } = mark;
         std::iter::from_fn(move || {
             let rest = self.source.get(from..).filter(|rest| !rest.is_empty())?;
             let near = rest.get(..rest.len().min(MARK_EVERY)).unwrap_or_default();
@@ -158,7 +158,8 @@ impl Decoded<'_> {
                 },
                 Some(plain) => (plain, plain, false),
             };
-            let stretch = Stretch { to: to..to + written, from: from..from + length, is_escape };
+            let stretch =
+                AlignedSpan { to: to..to + written, from: from..from + length, is_escape };
             (to, from) = (to + written, from + length);
             Some(stretch)
         })
@@ -166,10 +167,10 @@ impl Decoded<'_> {
 
     /// Returns the last mark that is not after a position, where `place` returns the position of a
     /// mark.
-    fn mark_before(&self, at: usize, place: fn(&Mark) -> usize) -> Mark {
+    fn mark_before(&self, at: usize, place: fn(&PositionPair) -> usize) -> PositionPair {
         let after = self.marks.partition_point(|mark| place(mark) < at);
         let mark = after.checked_sub(1).and_then(|last| self.marks.get(last));
-        mark.copied().unwrap_or(Mark { to: 0, from: 0 })
+        mark.copied().unwrap_or(PositionPair { to: 0, from: 0 })
     }
 
     /// Returns a span of the source without incomplete escapes at its ends, so that the text around
@@ -220,7 +221,7 @@ impl Decoded<'_> {
     }
 }
 
-fn json_escape(text: &[u8]) -> Option<(Output, usize)> {
+fn json_escape(text: &[u8]) -> Option<(EscapedBytes, usize)> {
     let character = match text.get(1)? {
         b'b' => '\u{8}',
         b'f' => '\u{C}',
@@ -231,10 +232,10 @@ fn json_escape(text: &[u8]) -> Option<(Output, usize)> {
         b'u' => return json_unit(text),
         _ => return None,
     };
-    Some((Output::character(character), 2))
+    Some((EscapedBytes::character(character), 2))
 }
 
-fn json_unit(text: &[u8]) -> Option<(Output, usize)> {
+fn json_unit(text: &[u8]) -> Option<(EscapedBytes, usize)> {
     let unit = |at: usize| {
         let hex = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
         let hex =
@@ -246,22 +247,22 @@ fn json_unit(text: &[u8]) -> Option<(Output, usize)> {
         && let Some(low @ 0xDC00..0xE000) = unit(6)
         && let Some(pair) = char::from_u32(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
     {
-        return Some((Output::character(pair), 12));
+        return Some((EscapedBytes::character(pair), 12));
     }
     // Half a surrogate pair has no meaning, and is kept.
     let character = char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER);
-    Some((Output::character(character), 6))
+    Some((EscapedBytes::character(character), 6))
 }
 
 /// Decodes the escape of a printable character; other escapes do not matter.
-fn percent_escape(text: &[u8]) -> Option<(Output, usize)> {
+fn percent_escape(text: &[u8]) -> Option<(EscapedBytes, usize)> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
     let value = digit(text.get(1)?)? * 16 + digit(text.get(2)?)?;
     let byte = u8::try_from(value).ok().filter(|byte| (b' '..0x7F).contains(byte))?;
-    Some((Output::byte(byte), 3))
+    Some((EscapedBytes::byte(byte), 3))
 }
 
-fn color_code(text: &[u8]) -> Option<(Output, usize)> {
+fn color_code(text: &[u8]) -> Option<(EscapedBytes, usize)> {
     const MOST: usize = 64;
     let length = match text.get(1)? {
         b'[' => {
@@ -274,7 +275,7 @@ fn color_code(text: &[u8]) -> Option<(Output, usize)> {
         b'(' | b')' => 3,
         _ => return None,
     };
-    Some((Output::NOTHING, length.min(text.len())))
+    Some((EscapedBytes::NOTHING, length.min(text.len())))
 }
 
 /// Returns whether decoding with a coding other than JSON's would change a text.

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "how a test fails")]
 
 use crate::Options;
-use crate::known::Known;
-use crate::line::Finder;
+use crate::known::KnownSecrets;
+use crate::line::SecretFinder;
 use crate::rules::{Candidates, Rules};
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -264,7 +264,7 @@ static RULES: LazyLock<[Rules; 2]> = LazyLock::new(|| {
 
 type Spans = Vec<(usize, usize, String)>;
 
-fn spans(finder: &Finder<'_>, line: &[u8], candidates: &Candidates) -> Spans {
+fn spans(finder: &SecretFinder<'_>, line: &[u8], candidates: &Candidates) -> Spans {
     if candidates.is_empty() {
         return Vec::new();
     }
@@ -290,7 +290,7 @@ proptest! {
         }
         let line = &line.as_bytes()[..end];
         for rules in &*RULES {
-            let finder = Finder { rules, known: None };
+            let finder = SecretFinder { rules, known: None };
             let quick = spans(&finder, line, &rules.candidates(line));
             let thorough = spans(&finder, line, &Candidates::all());
             prop_assert_eq!(quick, thorough, "{}", String::from_utf8_lossy(line));
@@ -304,11 +304,11 @@ proptest! {
         let secrets: Vec<String> = (0..3).map(|_| value(&mut random) + "x9").collect();
         let noticed: HashMap<_, _> =
             secrets.iter().map(|secret| (secret.clone().into_bytes(), rules.named)).collect();
-        let known = Known::new(&noticed).unwrap();
+        let known = KnownSecrets::new(&noticed).unwrap();
         let mut line = String::from("{\"text\":");
         write_string(&mut line, &format!("{} {}", text(&mut random), secrets[1]), &mut random);
         line += "}";
-        let finder = Finder { rules, known: Some(&known) };
+        let finder = SecretFinder { rules, known: Some(&known) };
         let mut candidates = rules.candidates(line.as_bytes());
         known.candidates(line.as_bytes(), &mut candidates);
         let quick = spans(&finder, line.as_bytes(), &candidates);

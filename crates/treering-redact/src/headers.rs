@@ -1,6 +1,6 @@
 //! Finds credentials in headers, cookies and URLs.
 
-use crate::tokens::{Alphabet, Text, run, starts_word};
+use crate::tokens::{Alphabet, SearchedText, run, starts_word};
 use crate::value::{Strength, is_placeholder, is_random, is_reference, is_secret};
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ const SCHEMES: &[&str] = &["bearer", "basic", "token", "apikey", "api-key", "bot
 
 /// Returns the credentials after `Bearer` or `Authorization:`, whose `word` is at `at`.
 pub(crate) fn credentials(text: &[u8], at: usize, word: &str) -> Option<Range<usize>> {
-    if !starts_word(Text { bytes: text, is_raw: false }, at) {
+    if !starts_word(SearchedText { bytes: text, is_raw: false }, at) {
         return None;
     }
     let start = at + word.len();
@@ -92,7 +92,7 @@ pub(crate) fn may_be_bearer(raw: &[u8], at: usize) -> bool {
 pub(crate) fn cookies(text: &[u8], at: usize, found: &mut Vec<Range<usize>>) {
     let mut start = at + "cookie".len();
     start += separators(text, start);
-    if start > at + "cookie".len() && starts_word(Text { bytes: text, is_raw: false }, at) {
+    if start > at + "cookie".len() && starts_word(SearchedText { bytes: text, is_raw: false }, at) {
         cookie_pairs(text, start, found);
     }
 }

@@ -1,11 +1,11 @@
 //! Searches everywhere for secrets that were recognized by their context in one place.
 
-use crate::rules::{Candidates, Hit, Kind, Rank};
+use crate::rules::{Candidates, Kind, Rank, RuleMatch};
 use aho_corasick::{AhoCorasick, MatchKind};
 use std::collections::HashMap;
 
 /// A search for secrets that were recognized before.
-pub(crate) struct Known {
+pub(crate) struct KnownSecrets {
     words: AhoCorasick,
     kinds: Vec<Kind>,
     /// A part of each secret that no escape except `\u00xx` can change; `None` if one of them has
@@ -16,9 +16,9 @@ pub(crate) struct Known {
 /// The minimum length of a part of a secret that lines are searched for.
 const LEAST_FRAGMENT: usize = 4;
 
-impl Known {
+impl KnownSecrets {
     /// Builds the search. Returns `None` if there are no secrets.
-    pub(crate) fn new(noticed: &HashMap<Vec<u8>, Kind>) -> Option<Known> {
+    pub(crate) fn new(noticed: &HashMap<Vec<u8>, Kind>) -> Option<KnownSecrets> {
         if noticed.is_empty() {
             return None;
         }
@@ -32,14 +32,14 @@ impl Known {
         let fragments: Option<Vec<&[u8]>> =
             noticed.iter().map(|(secret, _)| fragment(secret)).collect();
         let fragments = fragments.and_then(|fragments| AhoCorasick::new(fragments).ok());
-        Some(Known { words, kinds, fragments })
+        Some(KnownSecrets { words, kinds, fragments })
     }
 
     /// Adds the secrets in a decoded text.
-    pub(crate) fn find(&self, text: &[u8], hits: &mut Vec<Hit>) {
+    pub(crate) fn find(&self, text: &[u8], hits: &mut Vec<RuleMatch>) {
         for found in self.words.find_iter(text) {
             let Some(&kind) = self.kinds.get(found.pattern().as_usize()) else { continue };
-            hits.push(Hit { span: found.range(), kind, rank: Rank::Known });
+            hits.push(RuleMatch { span: found.range(), kind, rank: Rank::Known });
         }
     }
 

@@ -65,8 +65,8 @@ mod walk;
 
 pub use report::{Place, Report, Sum};
 
-use known::Known;
-use line::{Finder, Findings, Found};
+use known::KnownSecrets;
+use line::{Findings, FoundSecret, SecretFinder};
 use rules::{Candidates, Kind, Rank, Rules};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -149,7 +149,7 @@ struct State {
     counts: HashMap<Kind, usize>,
     /// The secrets that the first pass recognized by their context.
     noticed: HashMap<Vec<u8>, Kind>,
-    known: Option<Arc<Known>>,
+    known: Option<Arc<KnownSecrets>>,
     lines: u64,
     report: Report,
 }
@@ -192,7 +192,7 @@ impl Redactor {
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut found = Vec::new();
         let known = self.known();
-        let finder = Finder { rules: &self.rules, known: known.as_deref() };
+        let finder = SecretFinder { rules: &self.rules, known: known.as_deref() };
         finder.text(text.as_bytes(), &|| "text".to_owned(), &mut found);
         match self.replaced(text.as_bytes(), Findings { found, ..Findings::default() }) {
             Cow::Borrowed(_) => Cow::Borrowed(text),
@@ -210,10 +210,10 @@ impl Redactor {
     }
 
     /// Returns a search for the secrets that the first pass recognized.
-    fn known(&self) -> Option<Arc<Known>> {
+    fn known(&self) -> Option<Arc<KnownSecrets>> {
         let mut state = self.state();
         if state.known.is_none() {
-            state.known = Known::new(&state.noticed).map(Arc::new);
+            state.known = KnownSecrets::new(&state.noticed).map(Arc::new);
         }
         state.known.clone()
     }
@@ -228,7 +228,7 @@ impl Redactor {
             self.state().lines += 1;
             return Cow::Borrowed(line);
         }
-        let finder = Finder { rules: &self.rules, known: known.as_deref() };
+        let finder = SecretFinder { rules: &self.rules, known: known.as_deref() };
         self.replaced(line, finder.line(line, &candidates))
     }
 
@@ -278,7 +278,7 @@ fn edited(line: &[u8], span: Range<usize>, edits: &[(Range<usize>, String)]) -> 
 
 impl State {
     /// Returns the kind and number of a secret. The first occurrence decides the kind.
-    fn number(&mut self, found: &Found) -> (Kind, usize) {
+    fn number(&mut self, found: &FoundSecret) -> (Kind, usize) {
         let hash = (self.keys.0.hash_one(&found.secret), self.keys.1.hash_one(&found.secret));
         if let Some(known) = self.numbers.get(&hash) {
             return *known;
@@ -290,7 +290,7 @@ impl State {
         named
     }
 
-    fn note(&mut self, kind: &str, number: usize, entry: Option<&str>, found: &Found) {
+    fn note(&mut self, kind: &str, number: usize, entry: Option<&str>, found: &FoundSecret) {
         let line = self.lines;
         // Several findings in one text are reported as one place.
         let recent = self.report.places.iter_mut().rev().take(16);
@@ -320,7 +320,7 @@ impl LineFilter for Redactor {
         if candidates.is_empty() {
             return candidates.has_colors;
         }
-        let finder = Finder { rules: &self.rules, known: None };
+        let finder = SecretFinder { rules: &self.rules, known: None };
         let found = finder.line(line, &candidates).found;
         let is_marked = candidates.has_escapes || candidates.has_colors || !found.is_empty();
         for found in found {

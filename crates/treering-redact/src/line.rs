@@ -7,18 +7,18 @@
 
 use crate::decode::{Coding, Decoded, decode, has_hidden};
 use crate::fields::{FREE, HEADERS, SIGNATURES, STRUCTURE, is_blob};
-use crate::known::Known;
+use crate::known::KnownSecrets;
 use crate::names::{self, NAMES, VALUES};
-use crate::rules::{Candidates, Hit, Kind, Rank, Rules};
+use crate::rules::{Candidates, Kind, Rank, RuleMatch, Rules};
 use crate::value::{self, Strength};
-use crate::walk::{self, Level, Visitor};
+use crate::walk::{self, OpenContainer, Visitor};
 use crate::{headers, settle};
 use std::borrow::Cow;
 use std::ops::Range;
 
 /// A secret in a line.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundSecret {
     /// The range of bytes of the line that is replaced.
     pub span: Range<usize>,
     pub kind: Kind,
@@ -31,7 +31,7 @@ pub(crate) struct Found {
 /// The findings of a line.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    pub found: Vec<Found>,
+    pub found: Vec<FoundSecret>,
     /// Signatures that are no longer valid.
     pub void: Vec<Range<usize>>,
     /// The range of the inside of the entry's id.
@@ -41,7 +41,7 @@ pub(crate) struct Findings {
 
 /// Facts about a string that follow from its key.
 #[derive(Debug, Clone, Copy)]
-enum Context {
+enum StringContext {
     Nothing,
     Named(Strength),
     Authorization,
@@ -50,14 +50,14 @@ enum Context {
     Structure,
 }
 
-impl Context {
-    fn of(key: &[u8]) -> Context {
+impl StringContext {
+    fn of(key: &[u8]) -> StringContext {
         match names::strength(key) {
-            Some(strength) => Context::Named(strength),
-            None if key.eq_ignore_ascii_case(b"authorization") => Context::Authorization,
-            None if key.eq_ignore_ascii_case(b"cookie") => Context::Cookie,
-            None if key.eq_ignore_ascii_case(b"set-cookie") => Context::Cookie,
-            None => Context::Nothing,
+            Some(strength) => StringContext::Named(strength),
+            None if key.eq_ignore_ascii_case(b"authorization") => StringContext::Authorization,
+            None if key.eq_ignore_ascii_case(b"cookie") => StringContext::Cookie,
+            None if key.eq_ignore_ascii_case(b"set-cookie") => StringContext::Cookie,
+            None => StringContext::Nothing,
         }
     }
 }
@@ -66,16 +66,17 @@ impl Context {
 /// in that.
 const LEVELS: usize = 3;
 
-pub(crate) struct Finder<'a> {
+pub(crate) struct SecretFinder<'a> {
     pub rules: &'a Rules,
     /// The secrets that were recognized elsewhere.
-    pub known: Option<&'a Known>,
+    pub known: Option<&'a KnownSecrets>,
 }
 
-impl Finder<'_> {
+impl SecretFinder<'_> {
     /// Finds the secrets of a line, in the strings that `candidates` point into.
     pub(crate) fn line(&self, line: &[u8], candidates: &Candidates) -> Findings {
-        let mut strings = Strings { line, finder: self, candidates, findings: Findings::default() };
+        let mut strings =
+            StringScanner { line, finder: self, candidates, findings: Findings::default() };
         if walk::walk(line, &mut strings).is_ok() {
             let mut findings = strings.findings;
             findings.entry = findings.entry.filter(|_| !findings.is_header);
@@ -88,9 +89,14 @@ impl Finder<'_> {
     }
 
     /// Finds all secrets in a text that is not JSON.
-    pub(crate) fn text(&self, text: &[u8], field: &dyn Fn() -> String, found: &mut Vec<Found>) {
+    pub(crate) fn text(
+        &self,
+        text: &[u8],
+        field: &dyn Fn() -> String,
+        found: &mut Vec<FoundSecret>,
+    ) {
         let mut all = Vec::new();
-        self.level(text, Context::Nothing, &|span| span, LEVELS, &mut all);
+        self.level(text, StringContext::Nothing, &|span| span, LEVELS, &mut all);
         settle::settle(all, 0, field, found);
     }
 
@@ -99,9 +105,9 @@ impl Finder<'_> {
         &self,
         inside: &[u8],
         start: usize,
-        context: Context,
+        context: StringContext,
         field: &dyn Fn() -> String,
-        found: &mut Vec<Found>,
+        found: &mut Vec<FoundSecret>,
     ) {
         let mut all = Vec::new();
         let decoded = decode(inside, Coding::Json);
@@ -114,14 +120,14 @@ impl Finder<'_> {
     fn level(
         &self,
         text: &[u8],
-        context: Context,
+        context: StringContext,
         source: &dyn Fn(Range<usize>) -> Range<usize>,
         levels: usize,
-        all: &mut Vec<(Hit, Vec<u8>)>,
+        all: &mut Vec<(RuleMatch, Vec<u8>)>,
     ) {
         let decoded = decode(text, Coding::Json);
         self.view(text, context, source, Some(&decoded), all);
-        if !matches!(context, Context::Structure) {
+        if !matches!(context, StringContext::Structure) {
             for coding in [Coding::Percent, Coding::Color] {
                 if has_hidden(text, coding) {
                     let plain = decode(text, coding);
@@ -142,14 +148,14 @@ impl Finder<'_> {
     fn view(
         &self,
         text: &[u8],
-        context: Context,
+        context: StringContext,
         source: &dyn Fn(Range<usize>) -> Range<usize>,
         decoded: Option<&Decoded<'_>>,
-        all: &mut Vec<(Hit, Vec<u8>)>,
+        all: &mut Vec<(RuleMatch, Vec<u8>)>,
     ) {
         let mut hits = Vec::new();
         match context {
-            Context::Structure => self.rules.find_shapes(text, &mut hits),
+            StringContext::Structure => self.rules.find_shapes(text, &mut hits),
             _ => self.rules.find(text, &mut hits),
         }
         if let Some(known) = self.known {
@@ -168,12 +174,12 @@ impl Finder<'_> {
     }
 
     /// Adds a secret that is recognized by the key of its string.
-    fn in_context(&self, text: &[u8], context: Context, hits: &mut Vec<Hit>) {
+    fn in_context(&self, text: &[u8], context: StringContext, hits: &mut Vec<RuleMatch>) {
         let mut add = |span: Range<usize>, kind: Kind| {
-            hits.push(Hit { span, kind, rank: Rank::Context });
+            hits.push(RuleMatch { span, kind, rank: Rank::Context });
         };
         match context {
-            Context::Named(strength) => {
+            StringContext::Named(strength) => {
                 let is_one = match text.iter().any(|byte| *byte <= b' ') {
                     true => strength >= Strength::Strong && value::is_phrase(text),
                     false => value::is_secret(text, strength, true),
@@ -182,37 +188,37 @@ impl Finder<'_> {
                     add(0..text.len(), self.rules.named);
                 }
             }
-            Context::Authorization => {
+            StringContext::Authorization => {
                 if let Some(span) = headers::authorization(text, 0) {
                     add(span, self.rules.credentials);
                 }
             }
-            Context::Cookie => {
+            StringContext::Cookie => {
                 let mut spans = Vec::new();
                 headers::cookie_pairs(text, 0, &mut spans);
                 spans.into_iter().for_each(|span| add(span, self.rules.cookie));
             }
-            Context::Nothing | Context::Structure => {}
+            StringContext::Nothing | StringContext::Structure => {}
         }
     }
 }
 
-struct Strings<'a> {
+struct StringScanner<'a> {
     line: &'a [u8],
-    finder: &'a Finder<'a>,
+    finder: &'a SecretFinder<'a>,
     candidates: &'a Candidates,
     findings: Findings,
 }
 
-impl Strings<'_> {
+impl StringScanner<'_> {
     fn bytes(&self, span: &Range<usize>) -> &[u8] {
         self.line.get(span.clone()).unwrap_or_default()
     }
 
     /// Searches a string, if its key or a candidate requires it.
-    fn search(&mut self, inside: Range<usize>, context: Context, levels: &[Level]) {
+    fn search(&mut self, inside: Range<usize>, context: StringContext, levels: &[OpenContainer]) {
         let (line, finder) = (self.line, self.finder);
-        let is_named = !matches!(context, Context::Nothing | Context::Structure);
+        let is_named = !matches!(context, StringContext::Nothing | StringContext::Structure);
         if is_named || self.candidates.are_in(&inside) {
             let text = line.get(inside.clone()).unwrap_or_default();
             let field = || walk::field(line, levels);
@@ -221,13 +227,13 @@ impl Strings<'_> {
     }
 }
 
-impl Visitor for Strings<'_> {
-    fn string(&mut self, inside: Range<usize>, levels: &mut [Level]) {
+impl Visitor for StringScanner<'_> {
+    fn string(&mut self, inside: Range<usize>, levels: &mut [OpenContainer]) {
         let depth = levels.len();
         let line = self.line;
         let text = line.get(inside.clone()).unwrap_or_default();
         let Some(level) = levels.last_mut() else {
-            return self.search(inside, Context::Nothing, levels);
+            return self.search(inside, StringContext::Nothing, levels);
         };
         let key = decoded_key(line.get(level.key.clone()).unwrap_or_default());
         let key = key.as_ref();
@@ -240,7 +246,7 @@ impl Visitor for Strings<'_> {
         if !level.is_free && SIGNATURES.contains(&key) {
             level.signatures.push(inside.clone());
             let before = self.findings.found.len();
-            self.search(inside, Context::Structure, levels);
+            self.search(inside, StringContext::Structure, levels);
             // A signature is emptied, not edited.
             if self.findings.found.len() > before {
                 for found in self.findings.found.get_mut(before..).unwrap_or_default() {
@@ -250,7 +256,7 @@ impl Visitor for Strings<'_> {
             return;
         }
         if !level.is_free && STRUCTURE.contains(&key) {
-            return self.search(inside, Context::Structure, levels);
+            return self.search(inside, StringContext::Structure, levels);
         }
         if is_blob(key, text) {
             return;
@@ -262,34 +268,34 @@ impl Visitor for Strings<'_> {
             level.pair_value = Some((level.key.clone(), inside));
             return;
         }
-        self.search(inside, Context::of(key), levels);
+        self.search(inside, StringContext::of(key), levels);
     }
 
-    fn key(&mut self, inside: Range<usize>, levels: &[Level]) {
+    fn key(&mut self, inside: Range<usize>, levels: &[OpenContainer]) {
         // The names of the structure itself are shorter than any secret.
         if inside.len() > 12 && self.candidates.are_in(&inside) {
             let (line, finder) = (self.line, self.finder);
             let field = || format!("{} (a key)", walk::field(line, levels));
             let text = line.get(inside.clone()).unwrap_or_default();
-            let context = Context::Nothing;
+            let context = StringContext::Nothing;
             finder.string(text, inside.start, context, &field, &mut self.findings.found);
         }
     }
 
-    fn open(&mut self, levels: &[Level]) -> (bool, usize) {
+    fn open(&mut self, levels: &[OpenContainer]) -> (bool, usize) {
         let is_free = levels
             .last()
             .is_some_and(|level| level.is_free || FREE.contains(&self.bytes(&level.key)));
         (is_free, self.findings.found.len())
     }
 
-    fn close(&mut self, levels: &mut [Level]) {
+    fn close(&mut self, levels: &mut [OpenContainer]) {
         let Some(level) = levels.last_mut() else { return };
         if let Some((key, value)) = level.pair_value.take() {
             level.key = key;
             let context = match level.pair_name {
-                Some(strength) => Context::Named(strength),
-                None => Context::of(decoded_key(self.bytes(&level.key)).as_ref()),
+                Some(strength) => StringContext::Named(strength),
+                None => StringContext::of(decoded_key(self.bytes(&level.key)).as_ref()),
             };
             self.search(value, context, levels);
         }

@@ -4,7 +4,7 @@
 //! well); [`crate::value`] decides which values count after which names.
 
 use crate::names::{MOST_NAME, NAMES, VENDORS, strength};
-use crate::tokens::{Text, starts_word};
+use crate::tokens::{SearchedText, starts_word};
 use crate::value::{Strength, is_jumbled, is_phrase, is_secret};
 use memchr::memmem;
 use std::ops::Range;
@@ -26,7 +26,7 @@ fn skip_blanks(text: &[u8], at: usize) -> usize {
 }
 
 /// The text after a name, up to its value.
-struct Value {
+struct ValueStart {
     start: usize,
     quote: Option<u8>,
     /// Whether only a quoted value counts, because the text before it is not an assignment.
@@ -77,7 +77,7 @@ fn trim_dots(name: &[u8]) -> &[u8] {
 }
 
 /// Returns a value without quotes around it.
-fn bare_value(rest: &[u8], value: &Value, strength: Strength) -> Option<Range<usize>> {
+fn bare_value(rest: &[u8], value: &ValueStart, strength: Strength) -> Option<Range<usize>> {
     let stop = |byte: &u8| *byte <= b' ' || b"\"'`,;&<>(){}[]|\\".contains(byte);
     let length = rest.iter().take(MOST_VALUE).take_while(|byte| !stop(byte)).count();
     let found = rest.get(..length)?;
@@ -110,11 +110,11 @@ fn is_conspicuous(value: &[u8]) -> bool {
 }
 
 /// Returns the start of the value that belongs to the name at `start..end`.
-fn value_after(text: &[u8], start: usize, end: usize, strength: Strength) -> Option<Value> {
+fn value_after(text: &[u8], start: usize, end: usize, strength: Strength) -> Option<ValueStart> {
     let quoted = |at: usize, needs_quote: bool, is_prose: bool| {
         let quote = text.get(at).copied().filter(|byte| is_quote(*byte));
         let start = at + usize::from(quote.is_some());
-        Some(Value { start, quote, needs_quote, is_prose, is_literal: false })
+        Some(ValueStart { start, quote, needs_quote, is_prose, is_literal: false })
     };
     let mut at = end + usize::from(text.get(end).copied().is_some_and(is_quote));
     at += usize::from(text.get(at) == Some(&b']'));
@@ -133,7 +133,7 @@ fn value_after(text: &[u8], start: usize, end: usize, strength: Strength) -> Opt
         [b'=', ..] => {
             let value = quoted(skip_blanks(text, spaced + 1), false, false)?;
             let is_literal = value.start == end + 1 && is_shell_name(text.get(start..end)?);
-            Some(Value { is_literal, ..value })
+            Some(ValueStart { is_literal, ..value })
         }
         [b'(', ..] => quoted(skip_blanks(text, spaced + 1), true, false),
         // This is an element: `<password>…</password>`.
@@ -299,7 +299,7 @@ fn may_be_whole(raw: &[u8], at: usize, length: usize) -> bool {
         || before.is_none_or(|byte| !byte.is_ascii_alphanumeric())
         || raw.get(at).is_some_and(u8::is_ascii_uppercase)
         || raw.get(..at).is_some_and(|before| before.ends_with(b"db") || before.ends_with(b"DB"))
-        || starts_word(Text { bytes: raw, is_raw: true }, at);
+        || starts_word(SearchedText { bytes: raw, is_raw: true }, at);
     ends && begins
 }
 

@@ -8,10 +8,10 @@
 //! result may be a false positive, but never a false negative: bytes that [`Rules::candidates`]
 //! skips contain no secret.
 
-use crate::anchors::{Anchors, Word};
+use crate::anchors::{AnchorWord, Anchors};
 use crate::commands::{TOOLS, Tool};
 use crate::special::Special;
-use crate::tokens::{Alphabet, Piece, Text, web_token};
+use crate::tokens::{Alphabet, SearchedText, TokenPart, web_token};
 use crate::value::Strength;
 use crate::vendors::SHAPES;
 use crate::{Options, PatternError, commands, headers, keys, named, names, personal};
@@ -25,7 +25,7 @@ pub(crate) struct Kind(u16);
 
 /// A finding of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hit {
+pub(crate) struct RuleMatch {
     pub span: Range<usize>,
     pub kind: Kind,
     pub rank: Rank,
@@ -258,7 +258,7 @@ impl Rules {
     }
 
     /// Adds all findings in a decoded `text`, in no order, possibly overlapping.
-    pub(crate) fn find(&self, text: &[u8], hits: &mut Vec<Hit>) {
+    pub(crate) fn find(&self, text: &[u8], hits: &mut Vec<RuleMatch>) {
         // The end of the last finding by context: nothing inside it has to be searched again.
         let mut done = 0;
         let mut spans = Vec::new();
@@ -270,33 +270,33 @@ impl Rules {
             let rank = trigger.find(text, at, &mut spans);
             for span in spans.drain(..) {
                 done = done.max(span.end);
-                hits.push(Hit { span, kind: trigger.kind, rank });
+                hits.push(RuleMatch { span, kind: trigger.kind, rank });
             }
             ControlFlow::Continue(())
         });
         if let Some(kind) = self.email {
             let spans = memchr::memchr_iter(b'@', text).filter_map(|at| personal::email(text, at));
-            hits.extend(spans.map(|span| Hit { span, kind, rank: Rank::Personal }));
+            hits.extend(spans.map(|span| RuleMatch { span, kind, rank: Rank::Personal }));
         }
         for (pattern, kind) in &self.patterns {
             for found in pattern.captures_iter(text) {
                 let Some(found) = found.get(1).or_else(|| found.get(0)) else { continue };
                 if !found.is_empty() && !is_placeholder(text, found.range()) {
-                    hits.push(Hit { span: found.range(), kind: *kind, rank: Rank::Pattern });
+                    hits.push(RuleMatch { span: found.range(), kind: *kind, rank: Rank::Pattern });
                 }
             }
         }
     }
 
     /// Adds the tokens in a text that are recognized by their format, independent of the context.
-    pub(crate) fn find_shapes(&self, text: &[u8], hits: &mut Vec<Hit>) {
+    pub(crate) fn find_shapes(&self, text: &[u8], hits: &mut Vec<RuleMatch>) {
         let mut spans = Vec::new();
         let _ = self.anchors.find(text, |word, at| {
             if let Some(trigger) = self.triggers.get(word)
                 && matches!(trigger.rule, Rule::Shape(_) | Rule::Special(_) | Rule::WebToken)
             {
                 let rank = trigger.find(text, at, &mut spans);
-                let hit = |span| Hit { span, kind: trigger.kind, rank };
+                let hit = |span| RuleMatch { span, kind: trigger.kind, rank };
                 hits.extend(spans.drain(..).map(hit));
             }
             ControlFlow::Continue(())
@@ -307,7 +307,7 @@ impl Rules {
 impl Trigger {
     /// Adds the findings of the rule in a decoded text at its word.
     fn find(&self, bytes: &[u8], at: usize, spans: &mut Vec<Range<usize>>) -> Rank {
-        let text = Text { bytes, is_raw: false };
+        let text = SearchedText { bytes, is_raw: false };
         let (span, rank) = match self.rule {
             Rule::Shape(shape) => {
                 (SHAPES.get(shape).and_then(|shape| shape.at(text, at)), Rank::Shape)
@@ -338,7 +338,7 @@ impl Trigger {
 
     /// Returns whether the rule may find something at its word, in bytes that may have escapes.
     fn may_find(&self, bytes: &[u8], at: usize) -> bool {
-        let raw = Text { bytes, is_raw: true };
+        let raw = SearchedText { bytes, is_raw: true };
         match self.rule {
             Rule::Shape(shape) => {
                 SHAPES.get(shape).is_some_and(|shape| shape.at(raw, at).is_some())
@@ -406,7 +406,7 @@ fn is_hidden(raw: &[u8], at: usize) -> bool {
 
 #[derive(Default)]
 struct Builder {
-    words: Vec<Word>,
+    words: Vec<AnchorWord>,
     triggers: Vec<Trigger>,
     kinds: Vec<String>,
 }
@@ -422,7 +422,7 @@ impl Builder {
 
     fn add(&mut self, word: &str, followers: Option<Alphabet>, rule: Rule, kind: Kind) {
         let followers = followers.unwrap_or(Alphabet::Any);
-        self.words.push(Word { text: word.as_bytes().to_vec(), followers });
+        self.words.push(AnchorWord { text: word.as_bytes().to_vec(), followers });
         self.triggers.push(Trigger { rule, kind, length: word.len() });
     }
 
@@ -431,7 +431,7 @@ impl Builder {
         for (at, shape) in SHAPES.iter().enumerate() {
             let kind = self.kind(shape.kind);
             let followers = match shape.pieces.first() {
-                Some(Piece::Run(alphabet, _, _)) => Some(*alphabet),
+                Some(TokenPart::Run(alphabet, _, _)) => Some(*alphabet),
                 _ => None,
             };
             self.add(shape.prefix, followers, Rule::Shape(at), kind);

@@ -1,26 +1,26 @@
 //! Resolves findings that overlap.
 
-use crate::line::Found;
-use crate::rules::{Hit, Rank};
+use crate::line::FoundSecret;
+use crate::rules::{Rank, RuleMatch};
 
 /// Adds findings of all views of a text as spans of the line that do not overlap.
 pub(crate) fn settle(
-    mut all: Vec<(Hit, Vec<u8>)>,
+    mut all: Vec<(RuleMatch, Vec<u8>)>,
     start: usize,
     field: &dyn Fn() -> String,
-    found: &mut Vec<Found>,
+    found: &mut Vec<FoundSecret>,
 ) {
     if all.is_empty() {
         return;
     }
     all.sort_by_key(|(hit, _)| (hit.rank == Rank::Personal, hit.span.start));
-    let mut taken: Vec<(Hit, Vec<u8>)> = Vec::new();
-    let mut personal: Vec<(Hit, Vec<u8>)> = Vec::new();
+    let mut taken: Vec<(RuleMatch, Vec<u8>)> = Vec::new();
+    let mut personal: Vec<(RuleMatch, Vec<u8>)> = Vec::new();
     for (hit, secret) in all {
         if hit.rank == Rank::Personal {
             // The findings before these are complete and in order.
             let at = taken.partition_point(|(other, _)| other.span.end <= hit.span.start);
-            let is_clear = |other: Option<&(Hit, Vec<u8>)>, start: bool| {
+            let is_clear = |other: Option<&(RuleMatch, Vec<u8>)>, start: bool| {
                 other.is_none_or(|(other, _)| match start {
                     true => other.span.start >= hit.span.end,
                     false => other.span.end <= hit.span.start,
@@ -47,7 +47,7 @@ pub(crate) fn settle(
     }
     taken.append(&mut personal);
     let field = field();
-    found.extend(taken.into_iter().map(|(hit, secret)| Found {
+    found.extend(taken.into_iter().map(|(hit, secret)| FoundSecret {
         span: start + hit.span.start..start + hit.span.end,
         kind: hit.kind,
         rank: hit.rank,

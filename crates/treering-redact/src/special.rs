@@ -1,7 +1,7 @@
 //! Recognizes tokens without a prefix, by a mark in their middle or at their end.
 
 use crate::tokens::Alphabet::{Alnum, Digits, Hex, Url};
-use crate::tokens::{Text, run, run_back, starts_word};
+use crate::tokens::{SearchedText, run, run_back, starts_word};
 use crate::value::{distinct, is_example};
 use std::ops::Range;
 
@@ -39,7 +39,7 @@ impl Special {
     }
 
     /// Returns the token whose mark is at `at`.
-    pub(crate) fn at(self, text: Text<'_>, at: usize) -> Option<Range<usize>> {
+    pub(crate) fn at(self, text: SearchedText<'_>, at: usize) -> Option<Range<usize>> {
         let bytes = text.bytes;
         // The characters of an escape may seem to be part of the text after it.
         let is_run = |length: usize, expected: std::ops::RangeInclusive<usize>| {

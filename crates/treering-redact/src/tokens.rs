@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// A text that is searched.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Text<'a> {
+pub(crate) struct SearchedText<'a> {
     pub bytes: &'a [u8],
     /// Whether the text may still have escapes of JSON strings. The letter of an escape is then not
     /// part of the word after it.
@@ -67,7 +67,7 @@ impl Alphabet {
 
 /// A piece of a token after its prefix.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Piece {
+pub(crate) enum TokenPart {
     /// A minimum and a maximum number of characters of an alphabet.
     Run(Alphabet, usize, usize),
     /// Exactly these characters.
@@ -76,18 +76,18 @@ pub(crate) enum Piece {
 
 /// A kind of token.
 #[derive(Debug)]
-pub(crate) struct Shape {
+pub(crate) struct TokenPattern {
     pub kind: &'static str,
     pub prefix: &'static str,
-    pub pieces: &'static [Piece],
+    pub pieces: &'static [TokenPart],
     /// Whether the characters after the prefix must be of several classes. This distinguishes
     /// tokens from identifiers where the prefix alone does not.
     pub mixed: bool,
 }
 
-impl Shape {
+impl TokenPattern {
     /// Returns the token whose prefix is at `at`.
-    pub(crate) fn at(&self, text: Text<'_>, at: usize) -> Option<Range<usize>> {
+    pub(crate) fn at(&self, text: SearchedText<'_>, at: usize) -> Option<Range<usize>> {
         let bytes = text.bytes;
         let body = at + self.prefix.len();
         if !bytes.get(at..)?.starts_with(self.prefix.as_bytes()) {
@@ -101,11 +101,11 @@ impl Shape {
         for (number, piece) in self.pieces.iter().enumerate() {
             let is_last = number + 1 == self.pieces.len();
             match *piece {
-                Piece::Mark(mark) => {
+                TokenPart::Mark(mark) => {
                     bytes.get(end..)?.strip_prefix(mark.as_bytes())?;
                     end += mark.len();
                 }
-                Piece::Run(alphabet, least, most) => {
+                TokenPart::Run(alphabet, least, most) => {
                     let mut length = run(bytes, end, alphabet, most + 1);
                     if is_last {
                         // Punctuation that ends a sentence is not part of a token.
@@ -142,7 +142,7 @@ fn is_mixed(token: &[u8]) -> bool {
 }
 
 /// Returns the JSON web token at `at`: three parts, the first of which begins with `{"`.
-pub(crate) fn web_token(text: Text<'_>, at: usize) -> Option<Range<usize>> {
+pub(crate) fn web_token(text: SearchedText<'_>, at: usize) -> Option<Range<usize>> {
     const MOST_HEADER: usize = 2048;
     const MOST: usize = 16 * 1024;
     let bytes = text.bytes;
@@ -181,7 +181,7 @@ pub(crate) fn run_back(bytes: &[u8], at: usize, alphabet: Alphabet, most: usize)
 
 /// Returns whether the byte before `at` cannot be part of the same word. The end of a color code, a
 /// percent escape or an escape of a programming language is not part of it either.
-pub(crate) fn starts_word(text: Text<'_>, at: usize) -> bool {
+pub(crate) fn starts_word(text: SearchedText<'_>, at: usize) -> bool {
     let before = text.bytes.get(at.saturating_sub(24)..at).unwrap_or_default();
     match before.last() {
         None => true,

@@ -2,17 +2,17 @@
 //! rules of secret scanners describe them. Lengths have some room where vendors changed them.
 
 use crate::tokens::Alphabet::{Alnum, Base64, Digits, Dotted, Hex, Lower, Percent, Upper, Url};
-use crate::tokens::Piece::{Mark, Run};
-use crate::tokens::Shape;
+use crate::tokens::TokenPart::{Mark, Run};
+use crate::tokens::TokenPattern;
 
 macro_rules! shapes {
     ($($kind:literal: $prefix:literal $($piece:expr),+;)+) => {
-        &[$(Shape { kind: $kind, prefix: $prefix, pieces: &[$($piece),+], mixed: true },)+]
+        &[$(TokenPattern { kind: $kind, prefix: $prefix, pieces: &[$($piece),+], mixed: true },)+]
     };
 }
 
 /// All tokens with a fixed prefix.
-pub(crate) const SHAPES: &[Shape] = shapes! {
+pub(crate) const SHAPES: &[TokenPattern] = shapes! {
     // Clouds and hosting.
     "aws-key": "AKIA" Run(Upper, 16, 16);
     "aws-key": "ASIA" Run(Upper, 16, 16);

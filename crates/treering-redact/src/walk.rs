@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// An object or an array that is open.
 #[derive(Debug, Clone)]
-pub(crate) struct Level {
+pub(crate) struct OpenContainer {
     is_object: bool,
     /// The current member, between its quotes; for an array, the member that holds it.
     pub key: Range<usize>,
@@ -28,13 +28,13 @@ pub(crate) struct Level {
 /// Receives the strings and the structure of a line.
 pub(crate) trait Visitor {
     /// Visits the inside of a string that is a value.
-    fn string(&mut self, inside: Range<usize>, levels: &mut [Level]);
+    fn string(&mut self, inside: Range<usize>, levels: &mut [OpenContainer]);
     /// Visits the inside of a key.
-    fn key(&mut self, inside: Range<usize>, levels: &[Level]);
+    fn key(&mut self, inside: Range<usize>, levels: &[OpenContainer]);
     /// Visits an object or array that opens. Returns whether it is free, and the number of findings so far.
-    fn open(&mut self, levels: &[Level]) -> (bool, usize);
+    fn open(&mut self, levels: &[OpenContainer]) -> (bool, usize);
     /// Visits the last of `levels` when it closes.
-    fn close(&mut self, levels: &mut [Level]);
+    fn close(&mut self, levels: &mut [OpenContainer]);
 }
 
 /// The error for a line that is not a sequence of complete JSON values.
@@ -42,7 +42,7 @@ pub(crate) trait Visitor {
 pub(crate) struct NotJson;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Want {
+enum Expected {
     Value,
     ValueOrEnd,
     Key,
@@ -51,30 +51,30 @@ enum Want {
 }
 
 pub(crate) fn walk(line: &[u8], visitor: &mut impl Visitor) -> Result<(), NotJson> {
-    let mut levels: Vec<Level> = Vec::new();
-    let mut want = Want::Value;
+    let mut levels: Vec<OpenContainer> = Vec::new();
+    let mut want = Expected::Value;
     let mut at = if line.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
     loop {
         at += blanks(line, at);
         let Some(&byte) = line.get(at) else {
-            let is_whole = levels.is_empty() && matches!(want, Want::After | Want::Value);
+            let is_whole = levels.is_empty() && matches!(want, Expected::After | Expected::Value);
             return if is_whole { Ok(()) } else { Err(NotJson) };
         };
-        if want == Want::After && levels.is_empty() {
-            want = Want::Value; // Several on one line.
+        if want == Expected::After && levels.is_empty() {
+            want = Expected::Value; // Several on one line.
         }
         match (want, byte) {
-            (Want::Value | Want::ValueOrEnd, b'"') => {
+            (Expected::Value | Expected::ValueOrEnd, b'"') => {
                 let end = string_end(line, at).ok_or(NotJson)?;
                 visitor.string(at + 1..end - 1, &mut levels);
                 at = end;
-                want = Want::After;
+                want = Expected::After;
             }
-            (Want::Value | Want::ValueOrEnd, b'{' | b'[') => {
+            (Expected::Value | Expected::ValueOrEnd, b'{' | b'[') => {
                 let (is_free, edits) = visitor.open(&levels);
                 let key = levels.last().map_or(0..0, |level| level.key.clone());
                 let is_object = byte == b'{';
-                levels.push(Level {
+                levels.push(OpenContainer {
                     is_object,
                     key,
                     index: 0,
@@ -84,10 +84,10 @@ pub(crate) fn walk(line: &[u8], visitor: &mut impl Visitor) -> Result<(), NotJso
                     pair_name: None,
                     pair_value: None,
                 });
-                want = if is_object { Want::KeyOrEnd } else { Want::ValueOrEnd };
+                want = if is_object { Expected::KeyOrEnd } else { Expected::ValueOrEnd };
                 at += 1;
             }
-            (Want::Key | Want::KeyOrEnd, b'"') => {
+            (Expected::Key | Expected::KeyOrEnd, b'"') => {
                 let end = string_end(line, at).ok_or(NotJson)?;
                 visitor.key(at + 1..end - 1, &levels);
                 if let Some(level) = levels.last_mut() {
@@ -98,31 +98,32 @@ pub(crate) fn walk(line: &[u8], visitor: &mut impl Visitor) -> Result<(), NotJso
                     return Err(NotJson);
                 }
                 at += 1;
-                want = Want::Value;
+                want = Expected::Value;
             }
-            (Want::KeyOrEnd | Want::After, b'}') | (Want::ValueOrEnd | Want::After, b']') => {
+            (Expected::KeyOrEnd | Expected::After, b'}')
+            | (Expected::ValueOrEnd | Expected::After, b']') => {
                 if levels.last().ok_or(NotJson)?.is_object != (byte == b'}') {
                     return Err(NotJson);
                 }
                 visitor.close(&mut levels);
                 levels.pop();
                 at += 1;
-                want = Want::After;
+                want = Expected::After;
             }
-            (Want::After, b',') => {
+            (Expected::After, b',') => {
                 let level = levels.last_mut().ok_or(NotJson)?;
                 level.index += 1;
-                want = if level.is_object { Want::Key } else { Want::Value };
+                want = if level.is_object { Expected::Key } else { Expected::Value };
                 at += 1;
             }
-            (Want::Value | Want::ValueOrEnd, b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => {
+            (Expected::Value | Expected::ValueOrEnd, b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => {
                 let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
                 let length = line.get(at..).unwrap_or_default().iter().take_while(is_word).count();
                 if !is_plain(line.get(at..at + length).unwrap_or_default()) {
                     return Err(NotJson);
                 }
                 at += length;
-                want = Want::After;
+                want = Expected::After;
             }
             _ => return Err(NotJson),
         }
@@ -153,7 +154,7 @@ fn string_end(line: &[u8], at: usize) -> Option<usize> {
 }
 
 /// Returns the path to a value: `message.content[0].text`.
-pub(crate) fn field(line: &[u8], levels: &[Level]) -> String {
+pub(crate) fn field(line: &[u8], levels: &[OpenContainer]) -> String {
     const MOST: usize = 8;
     let mut path = String::new();
     for (depth, level) in levels.iter().enumerate() {
