@@ -100,12 +100,12 @@ impl Rates {
 struct Table {
     source: String,
     date: String,
-    price: Vec<Row>,
+    price: Vec<PriceRow>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct PriceRow {
     provider: String,
     models: Vec<String>,
     from: Option<String>,
@@ -116,12 +116,12 @@ struct Row {
     cache_write: Option<f64>,
     cache_write_1h: Option<f64>,
     fast: Option<f64>,
-    above: Option<Above>,
+    above: Option<LongContextPrices>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Above {
+struct LongContextPrices {
     tokens: u64,
     input: f64,
     output: f64,
@@ -205,19 +205,25 @@ impl Prices {
     }
 }
 
-impl Row {
+impl PriceRow {
     fn period(&self) -> Option<Period> {
         let day = |text: &Option<String>, otherwise| match text {
             Some(day) => treering::time::parse(day),
             None => Some(otherwise),
         };
-        let Row { input, output, cache_read, cache_write, cache_write_1h, .. } = *self;
+        let PriceRow { input, output, cache_read, cache_write, cache_write_1h, .. } = *self;
         let rates =
             ModelPrice { input, output, cache_read, cache_write, cache_write_1h }.rates()?;
         let above = match &self.above {
             Some(above) => {
-                let Above { tokens, input, output, cache_read, cache_write, cache_write_1h } =
-                    *above;
+                let LongContextPrices {
+                    tokens,
+                    input,
+                    output,
+                    cache_read,
+                    cache_write,
+                    cache_write_1h,
+                } = *above;
                 let price = ModelPrice { input, output, cache_read, cache_write, cache_write_1h };
                 Some((tokens, price.rates()?))
             }
