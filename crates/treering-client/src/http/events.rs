@@ -155,12 +155,12 @@ impl Events {
 /// A thread that reads events, and records whether there were any.
 #[derive(Debug)]
 pub(super) struct Follower {
-    told: Arc<Told>,
+    told: Arc<EventState>,
     stop: StopHandle,
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct EventState {
     has_news: AtomicBool,
     is_connected: AtomicBool,
 }
@@ -169,7 +169,7 @@ impl Follower {
     /// Starts to follow. Until the thread is connected, and if it cannot be started, `has_news` is
     /// true.
     pub(super) fn start(events: Events) -> Self {
-        let (told, stop) = (Arc::<Told>::default(), events.stop_handle());
+        let (told, stop) = (Arc::<EventState>::default(), events.stop_handle());
         let teller = Arc::clone(&told);
         let thread = std::thread::Builder::new().name("treering-events".to_owned());
         let _ = thread.spawn(move || events.follow(&teller));
@@ -177,7 +177,7 @@ impl Follower {
     }
 
     pub(super) fn has_news(&self) -> bool {
-        let Told { has_news, is_connected } = &*self.told;
+        let EventState { has_news, is_connected } = &*self.told;
         !is_connected.load(Ordering::SeqCst) || has_news.load(Ordering::SeqCst)
     }
 
@@ -200,7 +200,7 @@ impl Drop for Follower {
 
 impl Events {
     /// Reads events until it is stopped, or until there can be no more.
-    fn follow(mut self, told: &Told) {
+    fn follow(mut self, told: &EventState) {
         while !self.stop.is_stopped() {
             if self.stream.is_none() {
                 match self.connect() {
@@ -275,13 +275,13 @@ impl std::fmt::Debug for Stream {
 
 /// The fields of an event.
 #[derive(Debug, Default)]
-struct Fields {
+struct EventFields {
     id: Option<String>,
     event: String,
     data: Vec<String>,
 }
 
-impl Fields {
+impl EventFields {
     fn is_empty(&self) -> bool {
         self.id.is_none() && self.event.is_empty() && self.data.is_empty()
     }
@@ -302,8 +302,8 @@ impl Fields {
 impl Stream {
     /// Reads the fields of the next event, or a comment; `None` if the stream ended. An incomplete
     /// event is ignored.
-    fn next_fields(&mut self) -> Option<(Fields, bool)> {
-        let mut fields = Fields::default();
+    fn next_fields(&mut self) -> Option<(EventFields, bool)> {
+        let mut fields = EventFields::default();
         let mut line = String::new();
         loop {
             line.clear();

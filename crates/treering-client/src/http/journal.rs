@@ -1,7 +1,7 @@
 //! The log of a session on a server.
 
 use super::events::{Events, Follower};
-use super::nodes::{Answer, Method, Nodes, Request};
+use super::nodes::{Method, Nodes, Request, Response};
 use super::problem::Problem;
 use super::window::Window;
 use super::wire::{self, AppendAnswer, ReplaceAnswer};
@@ -18,14 +18,14 @@ pub(super) struct HttpJournal {
     nodes: Arc<Nodes>,
     id: SessionId,
     path: String,
-    known: Mutex<Known>,
+    known: Mutex<LogState>,
     /// The follower of the session, once a caller asked for news.
     follower: OnceLock<Follower>,
 }
 
 /// The part of the log that is known.
 #[derive(Debug, Default)]
-struct Known {
+struct LogState {
     window: Window,
     /// The length that the server reported last.
     length: u64,
@@ -43,7 +43,7 @@ impl HttpJournal {
         HttpJournal { nodes, id: id.clone(), path, known, follower }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, LogState> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -65,7 +65,7 @@ impl HttpJournal {
         Ok(length)
     }
 
-    fn length_of(&self, answer: &Answer) -> Result<u64, Problem> {
+    fn length_of(&self, answer: &Response) -> Result<u64, Problem> {
         answer.length.ok_or_else(|| {
             let node = self.nodes.location();
             let what =

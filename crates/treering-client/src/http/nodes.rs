@@ -65,7 +65,7 @@ impl Request<'_> {
 
 /// A successful response.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub status: u16,
     /// The length of the log, if the response states it.
     pub length: Option<u64>,
@@ -109,7 +109,7 @@ impl Nodes {
     }
 
     /// Sends a request that is safe to repeat, until there is a response or the deadline is over.
-    pub(crate) fn call(&self, request: &Request<'_>) -> Result<Answer, Problem> {
+    pub(crate) fn call(&self, request: &Request<'_>) -> Result<Response, Problem> {
         let mut attempts = self.attempts(request.body.len());
         loop {
             match attempts.send(request) {
@@ -153,7 +153,7 @@ impl Nodes {
     }
 
     /// Sends a request once, to the current node.
-    fn send(&self, request: &Request<'_>, timeout: Duration) -> Result<Answer, Problem> {
+    fn send(&self, request: &Request<'_>, timeout: Duration) -> Result<Response, Problem> {
         let number = self.current.load(Ordering::Relaxed);
         let node = self.node(number);
         let answered = self.send_to(node, request, timeout);
@@ -166,7 +166,7 @@ impl Nodes {
         node: &str,
         request: &Request<'_>,
         timeout: Duration,
-    ) -> Result<Answer, Problem> {
+    ) -> Result<Response, Problem> {
         let failed = |error| problem::of_transport(node, error);
         let answered = match request.method {
             Method::Post => {
@@ -190,7 +190,7 @@ impl Nodes {
         let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
         let body =
             answer.body_mut().with_config().limit(MAX_ANSWER).read_to_vec().map_err(failed)?;
-        Ok(Answer { status, length, body })
+        Ok(Response { status, length, body })
     }
 
     fn configured<B>(
@@ -271,7 +271,7 @@ pub(crate) struct Attempts<'a> {
 
 impl Attempts<'_> {
     /// Sends a request once.
-    pub(crate) fn send(&self, request: &Request<'_>) -> Result<Answer, Problem> {
+    pub(crate) fn send(&self, request: &Request<'_>) -> Result<Response, Problem> {
         let left = self.until.saturating_duration_since(Instant::now());
         let timeout = left.min(PER_NODE + self.extra).max(Duration::from_millis(1));
         self.nodes.send(request, timeout)

@@ -2,7 +2,7 @@
 
 use super::log::{Log, PIECE};
 use super::plan::Plan;
-use super::point::{Half, Point, Withheld};
+use super::point::{PointSide, SyncPoint, WithheldRecord};
 use super::title;
 use super::{Conflict, ConflictReason};
 use std::io;
@@ -18,7 +18,7 @@ const ROUNDS: usize = 20;
 
 /// The result of synchronizing a session in one direction.
 #[derive(Debug, Default)]
-pub(super) struct Carried {
+pub(super) struct TransferResult {
     pub is_created: bool,
     /// Whether the session was removed from the target, and must not be created again.
     pub is_removed: bool,
@@ -30,7 +30,7 @@ pub(super) struct Carried {
     /// The number of records that have another content in the target, if that is expected.
     pub older: usize,
     /// The point up to which both logs now agree.
-    pub point: Option<Point>,
+    pub point: Option<SyncPoint>,
     /// The lengths of both logs.
     pub lengths: Option<(u64, u64)>,
     /// The hash of the title that both logs now have.
@@ -41,12 +41,12 @@ pub(super) struct Carried {
 
 /// The synchronization of a session from a log to a store.
 #[derive(Debug)]
-pub(super) struct Carry<'a> {
+pub(super) struct Transfer<'a> {
     pub id: &'a SessionId,
     pub source: &'a Log,
     pub to: &'a Arc<dyn Store>,
     /// The point that was recorded last.
-    pub recorded: Option<Point>,
+    pub recorded: Option<SyncPoint>,
     /// The hash of the title that both logs had at that point.
     pub title: Option<&'a str>,
     /// Whether records with the same id count as equal.
@@ -56,45 +56,45 @@ pub(super) struct Carry<'a> {
 }
 
 /// The reason why a round was interrupted.
-enum Interrupted {
+enum RoundError {
     /// Another writer has appended first.
     Moved,
     Failed(Error),
 }
 
-impl From<io::Error> for Interrupted {
+impl From<io::Error> for RoundError {
     fn from(error: io::Error) -> Self {
-        Interrupted::Failed(Error::Storage(error))
+        RoundError::Failed(Error::Storage(error))
     }
 }
 
-impl From<Error> for Interrupted {
+impl From<Error> for RoundError {
     fn from(error: Error) -> Self {
-        Interrupted::Failed(error)
+        RoundError::Failed(error)
     }
 }
 
-impl From<JournalError> for Interrupted {
+impl From<JournalError> for RoundError {
     fn from(error: JournalError) -> Self {
         match error {
-            JournalError::Moved(_) => Interrupted::Moved,
+            JournalError::Moved(_) => RoundError::Moved,
             JournalError::Io(error) => error.into(),
             other => io::Error::other(other).into(),
         }
     }
 }
 
-impl Carry<'_> {
+impl Transfer<'_> {
     /// Copies everything that the target lacks.
-    pub(super) fn run(&self) -> Result<Carried> {
+    pub(super) fn run(&self) -> Result<TransferResult> {
         if self.source.whole == 0 {
-            return Ok(Carried::default());
+            return Ok(TransferResult::default());
         }
         let mut bytes = 0;
         for _ in 0..ROUNDS {
             let opened = match self.to.open(self.id) {
                 Err(Error::UnknownSession(_)) if !self.may_create => {
-                    return Ok(Carried { is_removed: true, ..Carried::default() });
+                    return Ok(TransferResult { is_removed: true, ..TransferResult::default() });
                 }
                 Err(Error::UnknownSession(_)) => None,
                 opened => Some(opened?),
@@ -105,8 +105,8 @@ impl Carry<'_> {
             };
             match round {
                 Ok(carried) => return Ok(carried),
-                Err(Interrupted::Moved | Interrupted::Failed(Error::SessionExists(_))) => {}
-                Err(Interrupted::Failed(error)) => return Err(error),
+                Err(RoundError::Moved | RoundError::Failed(Error::SessionExists(_))) => {}
+                Err(RoundError::Failed(error)) => return Err(error),
             }
         }
         let what = format!("other programs write to {} all the time; try again", self.id);
@@ -114,7 +114,7 @@ impl Carry<'_> {
     }
 
     /// Creates the session in the target.
-    fn create(&self) -> Result<Carried, Interrupted> {
+    fn create(&self) -> Result<TransferResult, RoundError> {
         let source = self.source;
         // A file appears complete or not at all. In other stores, a large session is created with
         // its first lines, so that an interrupted transfer can continue.
@@ -132,17 +132,17 @@ impl Carry<'_> {
         source.pieces(std::slice::from_ref(&rest), |piece| {
             journal.append(&End::from(length), piece)?;
             length += piece.len() as u64;
-            Ok::<(), Interrupted>(())
+            Ok::<(), RoundError>(())
         })?;
         journal.sync()?;
         let target = Log::read(journal)?;
-        Ok(Carried {
+        Ok(TransferResult {
             is_created: true,
             bytes: length,
             point: point_if_equal(source, &target)?,
             lengths: Some((source.length, target.length)),
             title: title::hash(source)?,
-            ..Carried::default()
+            ..TransferResult::default()
         })
     }
 
@@ -151,7 +151,7 @@ impl Carry<'_> {
         &self,
         journal: &Arc<dyn Journal>,
         bytes: &mut u64,
-    ) -> Result<Carried, Interrupted> {
+    ) -> Result<TransferResult, RoundError> {
         let (source, target) = (self.source, Log::read(Arc::clone(journal))?);
         let point = self.point(&target)?;
         let format = LogFormat::of(&*target.journal)?;
@@ -159,7 +159,8 @@ impl Carry<'_> {
             true => Plan::copy(point.source.at..source.whole),
             false => Plan::compare(source, &target, &point, &format)?,
         };
-        let mut carried = Carried { target_is_ahead: plan.target_is_ahead, ..Carried::default() };
+        let mut carried =
+            TransferResult { target_is_ahead: plan.target_is_ahead, ..TransferResult::default() };
         if plan.collision_count > 0 && !self.is_lenient {
             carried.conflict = Some(ConflictReason::SameIds(plan.collisions));
             return Ok(carried);
@@ -190,7 +191,7 @@ impl Carry<'_> {
                 if let Some(keeper) = &keeper {
                     keeper.appended(length);
                 }
-                Ok::<(), Interrupted>(())
+                Ok::<(), RoundError>(())
             })?;
             journal.sync()?;
         }
@@ -207,9 +208,9 @@ impl Carry<'_> {
                 kept.retain(|record| !plan.sent_kept.contains(&record.id));
                 target_withheld.extend(kept);
             }
-            carried.point = Some(Point {
-                source: Half::new(source, source.whole, plan.source_withheld)?,
-                target: Half::new(&after, after.whole, target_withheld)?,
+            carried.point = Some(SyncPoint {
+                source: PointSide::new(source, source.whole, plan.source_withheld)?,
+                target: PointSide::new(&after, after.whole, target_withheld)?,
             });
         }
         Ok(carried)
@@ -217,22 +218,22 @@ impl Carry<'_> {
 
     /// Returns the last common point: the recorded one if it is still valid, else one that is
     /// searched for.
-    fn point(&self, target: &Log) -> io::Result<Point> {
+    fn point(&self, target: &Log) -> io::Result<SyncPoint> {
         match &self.recorded {
             Some(point) if point.is_in(self.source, target)? => Ok(point.clone()),
-            _ => Point::find(self.source, target),
+            _ => SyncPoint::find(self.source, target),
         }
     }
 }
 
 /// Returns the `leaf` entries after a position that were written to preserve the leaf of the log.
-fn kept_leaves(log: &Log, format: &LogFormat, from: u64) -> io::Result<Vec<Withheld>> {
+fn kept_leaves(log: &Log, format: &LogFormat, from: u64) -> io::Result<Vec<WithheldRecord>> {
     let mut kept = Vec::new();
     log.lines(from..log.whole, |at, line| {
         if let LineContent::Entry(record) = format.line(line)
             && record.is_kept_leaf
         {
-            kept.push(Withheld { at, len: line.len() as u64 + 1, id: record.id });
+            kept.push(WithheldRecord { at, len: line.len() as u64 + 1, id: record.id });
         }
         Ok::<(), io::Error>(())
     })?;
@@ -240,13 +241,13 @@ fn kept_leaves(log: &Log, format: &LogFormat, from: u64) -> io::Result<Vec<Withh
 }
 
 /// Returns the point at the end of two equal logs, unless one of them has grown.
-fn point_if_equal(source: &Log, target: &Log) -> io::Result<Option<Point>> {
+fn point_if_equal(source: &Log, target: &Log) -> io::Result<Option<SyncPoint>> {
     if source.whole != target.length {
         return Ok(None);
     }
     let at = source.whole;
-    let half = |log| Half::new(log, at, Vec::new());
-    Ok(Some(Point { source: half(source)?, target: half(target)? }))
+    let half = |log| PointSide::new(log, at, Vec::new());
+    Ok(Some(SyncPoint { source: half(source)?, target: half(target)? }))
 }
 
 /// Preserves the leaf of a log while lines of another copy are added.

@@ -39,10 +39,10 @@ mod title;
 
 pub use report::{Conflict, ConflictReason, Failed, Outcome, Progress, Report};
 
-use carry::{Carried, Carry};
+use carry::{Transfer, TransferResult};
 use log::Log;
-use point::Point;
-use record::{Filtered, Recorded, SyncRecord};
+use point::SyncPoint;
+use record::{Filtered, RecordedState, SyncRecord};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::io;
@@ -200,7 +200,7 @@ impl Syncer {
         let mut changed = BTreeSet::new();
         // Most changes of one side were made by this syncer.
         for change in local.sessions.iter().filter(|_| direction.pushes()) {
-            let is_known = |recorded: Recorded| {
+            let is_known = |recorded: RecordedState| {
                 recorded.is_settled.0 && Some(recorded.lengths.0) == change.length
             };
             if change.length.is_some() && !self.record.get(&change.id).is_some_and(is_known) {
@@ -208,7 +208,7 @@ impl Syncer {
             }
         }
         for change in remote.sessions.iter().filter(|_| direction.pulls()) {
-            let is_known = |recorded: Recorded| {
+            let is_known = |recorded: RecordedState| {
                 recorded.is_settled.1 && Some(recorded.lengths.1) == change.length
             };
             if change.length.is_some() && !self.record.get(&change.id).is_some_and(is_known) {
@@ -301,10 +301,10 @@ impl Syncer {
         log: &Log,
         to: &Arc<dyn Store>,
         is_push: bool,
-    ) -> Result<Carried> {
+    ) -> Result<TransferResult> {
         let id = &candidate.id;
         let recorded = self.record.get(id);
-        let oriented = |point: Point| if is_push { point } else { point.flipped() };
+        let oriented = |point: SyncPoint| if is_push { point } else { point.flipped() };
         let filtered = match &self.filter {
             Some(filter) if is_push => Some(filtered(log, filter)?),
             _ => None,
@@ -315,7 +315,7 @@ impl Syncer {
         if let Some(known) = recorded.as_ref().and_then(|recorded| recorded.filtered.as_ref()) {
             (point, is_older) = moved(point, known, source).map_err(Error::Storage)?;
         }
-        let carry = Carry {
+        let carry = Transfer {
             id,
             source,
             to,
@@ -340,13 +340,13 @@ impl Syncer {
         &self,
         candidate: &Candidate,
         source: &Log,
-        before: Option<Recorded>,
-        carried: &Carried,
+        before: Option<RecordedState>,
+        carried: &TransferResult,
         is_push: bool,
     ) -> Result<()> {
         let Some(lengths) = carried.lengths else { return Ok(()) };
         let id = &candidate.id;
-        let mut recorded = before.unwrap_or_else(|| Recorded::new(id));
+        let mut recorded = before.unwrap_or_else(|| RecordedState::new(id));
         let lengths = if is_push { lengths } else { (lengths.1, lengths.0) };
         if recorded.lengths != lengths {
             (recorded.lengths, recorded.is_settled) = (lengths, (false, false));
@@ -426,10 +426,10 @@ fn filtered(log: &Log, filter: &Filter) -> Result<Log> {
 /// Returns the recorded point in the lines that the filter now returns, and whether the filter
 /// changed lines before it.
 fn moved(
-    point: Option<Point>,
+    point: Option<SyncPoint>,
     known: &Filtered,
     source: &Log,
-) -> io::Result<(Option<Point>, bool)> {
+) -> io::Result<(Option<SyncPoint>, bool)> {
     let Some(mut point) = point else { return Ok((None, false)) };
     if point.source.at <= source.whole && source.hash(point.source.at)? == known.hash {
         return Ok((Some(point), false));

@@ -1,7 +1,7 @@
 //! Finds the lines of a log that another one lacks.
 
 use super::log::Log;
-use super::point::{Point, Withheld};
+use super::point::{SyncPoint, WithheldRecord};
 use memchr::memmem;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -18,9 +18,9 @@ pub(super) struct Plan {
     /// The ids of records that preserve a leaf and are sent nevertheless.
     pub sent_kept: Vec<String>,
     /// The records of the source that are not sent.
-    pub source_withheld: Vec<Withheld>,
+    pub source_withheld: Vec<WithheldRecord>,
     /// The records that only the target has and that stay there.
-    pub target_withheld: Vec<Withheld>,
+    pub target_withheld: Vec<WithheldRecord>,
     /// Whether the target has records that the source lacks.
     pub target_is_ahead: bool,
     /// Whether the target has grown independently of the source, so that its leaf must be
@@ -42,7 +42,7 @@ type Hash = [u8; 16];
 struct TargetLine {
     is_in_source: bool,
     /// The record, if it preserves a leaf and may stay in the target only.
-    kept: Option<Withheld>,
+    kept: Option<WithheldRecord>,
 }
 
 fn hash(bytes: &[u8]) -> Hash {
@@ -52,7 +52,7 @@ fn hash(bytes: &[u8]) -> Hash {
 }
 
 /// Returns the line of a record, without its newline.
-fn record_bytes(log: &Log, record: &Withheld) -> io::Result<Vec<u8>> {
+fn record_bytes(log: &Log, record: &WithheldRecord) -> io::Result<Vec<u8>> {
     log.bytes(record.at..(record.at + record.len).saturating_sub(1))
 }
 
@@ -67,7 +67,7 @@ impl Plan {
     pub(super) fn compare(
         source: &Log,
         target: &Log,
-        point: &Point,
+        point: &SyncPoint,
         format: &LogFormat,
     ) -> io::Result<Plan> {
         let mut plan = Plan::default();
@@ -81,7 +81,7 @@ impl Plan {
                 LineContent::Entry(record) => {
                     ids.insert(hash(record.id.as_bytes()), hash(line));
                     let len = line.len() as u64 + 1;
-                    record.is_kept_leaf.then_some(Withheld { at, len, id: record.id })
+                    record.is_kept_leaf.then_some(WithheldRecord { at, len, id: record.id })
                 }
                 LineContent::Other => None,
             };
@@ -99,7 +99,7 @@ impl Plan {
             in_target.insert(line, TargetLine { is_in_source: false, kept });
         }
         let mut order = order.into_iter().peekable();
-        let mut kept: Vec<Withheld> = Vec::new();
+        let mut kept: Vec<WithheldRecord> = Vec::new();
         for record in &point.source.withheld {
             let line = record_bytes(source, record)?;
             // The line may have been sent since, when the point could not be moved.
@@ -136,7 +136,7 @@ impl Plan {
                 }
                 if record.is_kept_leaf {
                     let len = range.end - range.start;
-                    kept.push(Withheld { at, len, id: record.id });
+                    kept.push(WithheldRecord { at, len, id: record.id });
                     return Ok(());
                 }
             }
@@ -158,7 +158,7 @@ impl Plan {
     }
 
     /// Decides which records that preserve a leaf are sent: those that another record refers to.
-    fn settle(&mut self, source: &Log, mut kept: Vec<Withheld>) -> io::Result<()> {
+    fn settle(&mut self, source: &Log, mut kept: Vec<WithheldRecord>) -> io::Result<()> {
         let mut named = self.send.clone();
         while !kept.is_empty() && !named.is_empty() {
             let mut finders: Vec<_> = kept

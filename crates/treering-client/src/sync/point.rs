@@ -7,34 +7,34 @@ use std::io;
 /// A position in each of two logs. The records before it are the same in both, in any order, except
 /// the withheld ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Point {
-    pub source: Half,
-    pub target: Half,
+pub(super) struct SyncPoint {
+    pub source: PointSide,
+    pub target: PointSide,
 }
 
-/// One side of a [`Point`].
+/// One side of a [`SyncPoint`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Half {
+pub(super) struct PointSide {
     pub at: u64,
     /// A hash of the bytes before the position.
     pub sample: String,
     /// The records before the position that the other side does not have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub withheld: Vec<Withheld>,
+    pub withheld: Vec<WithheldRecord>,
 }
 
 /// A record that stays in its log until another record refers to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Withheld {
+pub(super) struct WithheldRecord {
     pub at: u64,
     /// The length of its line, including the newline.
     pub len: u64,
     pub id: String,
 }
 
-impl Half {
-    pub(super) fn new(log: &Log, at: u64, withheld: Vec<Withheld>) -> io::Result<Half> {
-        Ok(Half { at, sample: log.sample(at)?, withheld })
+impl PointSide {
+    pub(super) fn new(log: &Log, at: u64, withheld: Vec<WithheldRecord>) -> io::Result<PointSide> {
+        Ok(PointSide { at, sample: log.sample(at)?, withheld })
     }
 
     /// Returns whether the log still has the same bytes at the position.
@@ -43,26 +43,26 @@ impl Half {
     }
 }
 
-impl Point {
+impl SyncPoint {
     /// Returns whether both logs still have the same bytes at their positions.
     pub(super) fn is_in(&self, source: &Log, target: &Log) -> io::Result<bool> {
         Ok(self.source.is_in(source)? && self.target.is_in(target)?)
     }
 
     /// Returns the same point with the sides exchanged.
-    pub(super) fn flipped(self) -> Point {
-        Point { source: self.target, target: self.source }
+    pub(super) fn flipped(self) -> SyncPoint {
+        SyncPoint { source: self.target, target: self.source }
     }
 
     /// Finds the end of the common start of two logs, by samples.
     ///
     /// Records have unique ids, so that the same bytes at the same offset of two logs of a session
     /// mean that the records before them are the same.
-    pub(super) fn find(source: &Log, target: &Log) -> io::Result<Point> {
+    pub(super) fn find(source: &Log, target: &Log) -> io::Result<SyncPoint> {
         let at = common(source, target)?;
-        Ok(Point {
-            source: Half::new(source, at, Vec::new())?,
-            target: Half::new(target, at, Vec::new())?,
+        Ok(SyncPoint {
+            source: PointSide::new(source, at, Vec::new())?,
+            target: PointSide::new(target, at, Vec::new())?,
         })
     }
 }
@@ -137,7 +137,7 @@ mod tests {
             let start = lines(0..shared, size, "s");
             let a = log([&*start, &lines(0..ours, size, "a")].concat());
             let b = log([&*start, &lines(0..theirs, size, "b")].concat());
-            let point = Point::find(&a, &b).unwrap();
+            let point = SyncPoint::find(&a, &b).unwrap();
             prop_assert_eq!(point.source.at, start.len() as u64);
             prop_assert_eq!(point.target.at, start.len() as u64);
             prop_assert!(point.is_in(&a, &b).unwrap());

@@ -3,7 +3,7 @@
 //! The record is a log: it has one line for each synchronization of a session, and the last line of
 //! a session counts. It can be deleted at any time, which costs time but changes no result.
 
-use super::point::Point;
+use super::point::SyncPoint;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ const MAX_SIZE: u64 = 256 * 1024 * 1024;
 /// The state of a session after its last synchronization. The source of the point is the local
 /// store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Recorded {
+pub(super) struct RecordedState {
     v: u32,
     id: String,
     /// The lengths of the local and the remote log.
@@ -31,7 +31,7 @@ pub(super) struct Recorded {
     pub listed: Option<u64>,
     /// Whether there was nothing to push, and nothing to pull, at these lengths.
     pub is_settled: (bool, bool),
-    pub point: Option<Point>,
+    pub point: Option<SyncPoint>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,9 +47,9 @@ pub(super) struct Filtered {
     pub hash: String,
 }
 
-impl Recorded {
+impl RecordedState {
     pub(super) fn new(id: &SessionId) -> Self {
-        Recorded {
+        RecordedState {
             v: VERSION,
             id: id.as_str().to_owned(),
             lengths: (0, 0),
@@ -67,7 +67,7 @@ impl Recorded {
 pub(super) struct SyncRecord {
     /// The path of the file; `None` for a record in memory.
     path: Option<PathBuf>,
-    sessions: Mutex<HashMap<SessionId, Recorded>>,
+    sessions: Mutex<HashMap<SessionId, RecordedState>>,
 }
 
 impl SyncRecord {
@@ -83,24 +83,24 @@ impl SyncRecord {
         record
     }
 
-    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Recorded>> {
+    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, RecordedState>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn get(&self, id: &SessionId) -> Option<Recorded> {
+    pub(super) fn get(&self, id: &SessionId) -> Option<RecordedState> {
         self.sessions().get(id).cloned()
     }
 
     /// Records the state of a session, if it has changed. If it cannot be written, it is kept in
     /// memory.
-    pub(super) fn set(&self, id: &SessionId, recorded: Recorded) {
+    pub(super) fn set(&self, id: &SessionId, recorded: RecordedState) {
         if self.sessions().get(id) != Some(&recorded) {
             let _ = self.write(&recorded);
             self.sessions().insert(id.clone(), recorded);
         }
     }
 
-    fn write(&self, recorded: &Recorded) -> io::Result<()> {
+    fn write(&self, recorded: &RecordedState) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
         let mut line = serde_json::to_vec(recorded)?;
         line.push(b'\n');
@@ -135,7 +135,7 @@ impl SyncRecord {
 }
 
 /// Reads the last line of each session. Lines that cannot be read are ignored.
-fn read(path: &Path) -> io::Result<(HashMap<SessionId, Recorded>, usize)> {
+fn read(path: &Path) -> io::Result<(HashMap<SessionId, RecordedState>, usize)> {
     let mut sessions = HashMap::new();
     let file = match fs::File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((sessions, 0)),
@@ -144,7 +144,7 @@ fn read(path: &Path) -> io::Result<(HashMap<SessionId, Recorded>, usize)> {
     let mut count = 0;
     for line in BufReader::new(io::Read::take(file, MAX_SIZE)).split(b'\n') {
         count += 1;
-        let Ok(recorded) = serde_json::from_slice::<Recorded>(&line?) else { continue };
+        let Ok(recorded) = serde_json::from_slice::<RecordedState>(&line?) else { continue };
         if recorded.v == VERSION
             && let Ok(id) = SessionId::new(&recorded.id)
         {
@@ -166,7 +166,7 @@ mod tests {
         let record = open();
         assert_eq!(record.get(&id), None);
         for length in 1..3 {
-            let recorded = Recorded { lengths: (length, length), ..Recorded::new(&id) };
+            let recorded = RecordedState { lengths: (length, length), ..RecordedState::new(&id) };
             record.set(&id, recorded);
         }
         let path = record.path.clone().unwrap();
@@ -186,7 +186,7 @@ mod tests {
         let id = SessionId::new("a").unwrap();
         let record = SyncRecord::open(dir.path(), "here", "there");
         for length in 0..2000 {
-            record.set(&id, Recorded { lengths: (length, 1), ..Recorded::new(&id) });
+            record.set(&id, RecordedState { lengths: (length, 1), ..RecordedState::new(&id) });
         }
         let again = SyncRecord::open(dir.path(), "here", "there");
         assert_eq!(again.get(&id).unwrap().lengths, (1999, 1));

@@ -1,6 +1,6 @@
 //! The results of a synchronization.
 
-use super::carry::Carried;
+use super::carry::TransferResult;
 use std::fmt;
 use treering::{Dialect, Error, SessionId};
 
@@ -42,7 +42,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub(super) fn add(&mut self, id: &SessionId, carried: Carried, is_push: bool) {
+    pub(super) fn add(&mut self, id: &SessionId, carried: TransferResult, is_push: bool) {
         self.is_created |= carried.is_created;
         self.is_removed |= carried.is_removed;
         self.is_merged |= carried.is_merged;

@@ -8,7 +8,7 @@ use treering::storage::JournalError;
 
 /// The result of comparing two titles.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Titles {
+pub(super) struct TitleComparison {
     pub is_replaced: bool,
     /// The hash of the title, if both logs now have the same one.
     pub hash: Option<String>,
@@ -28,13 +28,17 @@ fn hash_of(line: &[u8]) -> String {
 
 /// Copies the title of the source to the target, if it is the one to keep: the one that changed
 /// since both had the title with the hash `before`, or else the later one.
-pub(super) fn carry(source: &Log, target: &Log, before: Option<&str>) -> io::Result<Titles> {
+pub(super) fn carry(
+    source: &Log,
+    target: &Log,
+    before: Option<&str>,
+) -> io::Result<TitleComparison> {
     if source.title == 0 || source.title != target.title {
-        return Ok(Titles::default());
+        return Ok(TitleComparison::default());
     }
     let (ours, theirs) = (source.bytes(0..source.title)?, target.bytes(0..target.title)?);
     if ours == theirs {
-        return Ok(Titles { is_replaced: false, hash: Some(hash_of(&ours)) });
+        return Ok(TitleComparison { is_replaced: false, hash: Some(hash_of(&ours)) });
     }
     let is_changed = |line: &[u8]| before.is_none_or(|before| before != hash_of(line));
     let is_ours = match (is_changed(&ours), is_changed(&theirs)) {
@@ -47,12 +51,12 @@ pub(super) fn carry(source: &Log, target: &Log, before: Option<&str>) -> io::Res
         }
     };
     if !is_ours {
-        return Ok(Titles::default());
+        return Ok(TitleComparison::default());
     }
     let is_replaced = match target.journal.replace_start(&theirs, &ours) {
         Ok(is_replaced) => is_replaced,
         Err(JournalError::Io(error)) => return Err(error),
         Err(other) => return Err(io::Error::other(other)),
     };
-    Ok(Titles { is_replaced, hash: is_replaced.then(|| hash_of(&ours)) })
+    Ok(TitleComparison { is_replaced, hash: is_replaced.then(|| hash_of(&ours)) })
 }
