@@ -41,14 +41,14 @@ fn invalid(why: impl std::fmt::Display) -> io::Error {
 
 /// The parameters of an address that only this crate understands.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Extras {
+struct OwnParameters {
     roots: Option<PathBuf>,
     must_verify: bool,
 }
 
 /// Removes the parameters that only this crate understands from an address.
-fn split_extras(text: &str) -> io::Result<(String, Extras)> {
-    let mut extras = Extras::default();
+fn split_extras(text: &str) -> io::Result<(String, OwnParameters)> {
+    let mut extras = OwnParameters::default();
     let Some((base, query)) = text.split_once('?') else { return Ok((text.to_owned(), extras)) };
     let mut kept = Vec::new();
     for pair in query.split('&') {

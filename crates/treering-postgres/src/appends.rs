@@ -66,21 +66,21 @@ pub(crate) struct Appends {
 
 #[derive(Debug, Default)]
 struct Queue {
-    waiting: VecDeque<Arc<Waiting>>,
+    waiting: VecDeque<Arc<QueuedAppend>>,
     /// The number of threads that are sending.
     leaders: usize,
 }
 
 /// An append whose thread waits, or sends.
 #[derive(Debug)]
-struct Waiting {
+struct QueuedAppend {
     append: Append,
-    state: Mutex<State>,
+    state: Mutex<AppendState>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-enum State {
+enum AppendState {
     /// The append is in the queue, or was taken by a leader.
     Pending,
     /// The append was removed from the queue: its thread leads now.
@@ -92,7 +92,7 @@ enum State {
 }
 
 /// The reason why a thread stops waiting.
-enum Turn {
+enum WakeReason {
     /// Another thread has sent the append, or it must be sent alone.
     Told,
     /// The thread leads.
@@ -105,8 +105,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Waiting {
-    fn tell(&self, state: State) {
+impl QueuedAppend {
+    fn tell(&self, state: AppendState) {
         *lock(&self.state) = state;
         self.changed.notify_one();
     }
@@ -119,9 +119,9 @@ impl Appends {
         if append.lines.len() > MAX_BYTES {
             return append.send(pool);
         }
-        let own = Arc::new(Waiting {
+        let own = Arc::new(QueuedAppend {
             append,
-            state: Mutex::new(State::Pending),
+            state: Mutex::new(AppendState::Pending),
             changed: Condvar::new(),
         });
         let mut queue = lock(&self.queue);
@@ -136,37 +136,37 @@ impl Appends {
             self.lead(pool, &own);
         } else {
             match self.wait(&own) {
-                Turn::Told => {}
-                Turn::Leads => self.lead(pool, &own),
-                Turn::TooLate => {
+                WakeReason::Told => {}
+                WakeReason::Leads => self.lead(pool, &own),
+                WakeReason::TooLate => {
                     let why = format!("{}: the appends before it took too long", pool.name());
                     let error = io::Error::new(io::ErrorKind::ResourceBusy, why);
                     return Err(Failure::Refused(error));
                 }
             }
         }
-        match std::mem::replace(&mut *lock(&own.state), State::Pending) {
-            State::Sent(result) => result,
-            State::SendAlone => own.append.send(pool),
-            State::Pending | State::Leads => Err(unanswered()),
+        match std::mem::replace(&mut *lock(&own.state), AppendState::Pending) {
+            AppendState::Sent(result) => result,
+            AppendState::SendAlone => own.append.send(pool),
+            AppendState::Pending | AppendState::Leads => Err(unanswered()),
         }
     }
 
     /// Waits until the append was sent, until its thread must lead, or until its deadline.
-    fn wait(&self, own: &Arc<Waiting>) -> Turn {
+    fn wait(&self, own: &Arc<QueuedAppend>) -> WakeReason {
         let mut state = lock(&own.state);
         loop {
             let left = own.append.deadline.saturating_duration_since(Instant::now());
             match &*state {
-                State::Pending => {}
+                AppendState::Pending => {}
                 // Other threads may have time left, so one of them leads.
-                State::Leads if left.is_zero() => {
+                AppendState::Leads if left.is_zero() => {
                     drop(state);
                     self.hand_over();
-                    return Turn::TooLate;
+                    return WakeReason::TooLate;
                 }
-                State::Leads => return Turn::Leads,
-                State::Sent(_) | State::SendAlone => return Turn::Told,
+                AppendState::Leads => return WakeReason::Leads,
+                AppendState::Sent(_) | AppendState::SendAlone => return WakeReason::Told,
             }
             if !left.is_zero() {
                 let waited = own.changed.wait_timeout(state, left);
@@ -178,12 +178,12 @@ impl Appends {
             let before = queue.waiting.len();
             queue.waiting.retain(|waiting| !Arc::ptr_eq(waiting, own));
             if queue.waiting.len() < before {
-                return Turn::TooLate;
+                return WakeReason::TooLate;
             }
             drop(queue);
             // A leader, which has a deadline of its own, has taken it.
             state = lock(&own.state);
-            while matches!(&*state, State::Pending) {
+            while matches!(&*state, AppendState::Pending) {
                 state = own.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
         }
@@ -193,14 +193,14 @@ impl Appends {
     fn hand_over(&self) {
         let mut queue = lock(&self.queue);
         match queue.waiting.pop_front() {
-            Some(next) => next.tell(State::Leads),
+            Some(next) => next.tell(AppendState::Leads),
             None => queue.leaders -= 1,
         }
     }
 
     /// Sends an append and those in the queue, passes the results to their threads, and lets the
     /// next one lead.
-    fn lead(&self, pool: &Pool, own: &Arc<Waiting>) {
+    fn lead(&self, pool: &Pool, own: &Arc<QueuedAppend>) {
         // The waiting threads are woken in any case.
         let mut batch = Batch { appends: self, members: vec![Arc::clone(own)] };
         let mut queue = lock(&self.queue);
@@ -214,7 +214,7 @@ impl Appends {
         drop(queue);
         if let [alone] = &*batch.members {
             let result = alone.append.send(pool);
-            return alone.tell(State::Sent(result));
+            return alone.tell(AppendState::Sent(result));
         }
         // All transactions lock sessions in the same order, so that they cannot deadlock.
         batch
@@ -228,11 +228,11 @@ impl Appends {
         for (number, member) in batch.members.iter().enumerate() {
             member.tell(match &sent {
                 Ok(Some(results)) => match results.get(number) {
-                    Some(is_done) => State::Sent(Ok(*is_done)),
-                    None => State::Sent(Err(unanswered())),
+                    Some(is_done) => AppendState::Sent(Ok(*is_done)),
+                    None => AppendState::Sent(Err(unanswered())),
                 },
-                Ok(None) => State::SendAlone,
-                Err(failure) => State::Sent(Err(failure.copy())),
+                Ok(None) => AppendState::SendAlone,
+                Err(failure) => AppendState::Sent(Err(failure.copy())),
             });
         }
     }
@@ -254,14 +254,14 @@ fn together(
 /// The appends that a leader sends.
 struct Batch<'a> {
     appends: &'a Appends,
-    members: Vec<Arc<Waiting>>,
+    members: Vec<Arc<QueuedAppend>>,
 }
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             for member in &self.members {
-                member.tell(State::Sent(Err(unanswered())));
+                member.tell(AppendState::Sent(Err(unanswered())));
             }
         }
         self.appends.hand_over();
@@ -403,7 +403,7 @@ mod tests {
         let Some(setting) = Setting::new() else { return };
         let appends = &setting.store.shared.appends;
         lock(&appends.queue).leaders = super::MAX_LEADERS;
-        let late = Arc::new(super::Waiting {
+        let late = Arc::new(super::QueuedAppend {
             append: super::Append {
                 space: String::new(),
                 id: "late".into(),
@@ -414,7 +414,7 @@ mod tests {
                 checkpoint: None,
                 deadline: std::time::Instant::now(),
             },
-            state: std::sync::Mutex::new(super::State::Pending),
+            state: std::sync::Mutex::new(super::AppendState::Pending),
             changed: std::sync::Condvar::new(),
         });
         lock(&appends.queue).waiting.push_back(Arc::clone(&late));
@@ -423,7 +423,7 @@ mod tests {
             let patient = scope.spawn(|| journal.append(&End::from(3), b"{\"a\":1}\n"));
             setting.wait_for(super::MAX_LEADERS, 2);
             appends.hand_over();
-            assert!(matches!(appends.wait(&late), super::Turn::TooLate));
+            assert!(matches!(appends.wait(&late), super::WakeReason::TooLate));
             assert!(patient.join().unwrap().is_ok());
         });
         setting.wait_for(super::MAX_LEADERS - 1, 0);

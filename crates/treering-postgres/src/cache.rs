@@ -14,11 +14,11 @@ const MAX_TAIL: usize = 256 * 1024;
 #[derive(Debug)]
 pub(crate) struct Cache {
     budget: usize,
-    inner: Mutex<Inner>,
+    inner: Mutex<CachedWindows>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct CachedWindows {
     windows: HashMap<u64, Vec<Window>>,
     total: usize,
     clock: u64,
@@ -43,7 +43,7 @@ impl Cache {
         Cache { budget, inner: Mutex::default() }
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, CachedWindows> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -143,7 +143,7 @@ impl Cache {
     }
 }
 
-impl Inner {
+impl CachedWindows {
     /// Removes the windows that were not used for the longest time.
     fn evict(&mut self, target: usize) {
         let windows = self.windows.values().flatten();

@@ -134,7 +134,7 @@ impl From<SessionInfo> for Facts {
 }
 
 /// A session whose facts are out of date.
-struct Stale {
+struct StaleSession {
     id: SessionId,
     length: u64,
     generation: i64,
@@ -233,7 +233,7 @@ impl PostgresStore {
                 continue;
             }
             budget += length;
-            let stale = Stale { id: SessionId::of_file(id), length, generation };
+            let stale = StaleSession { id: SessionId::of_file(id), length, generation };
             if length <= SMALL { small.push(stale) } else { large.push(stale) }
         }
         let mut batch = Vec::new();
@@ -274,7 +274,7 @@ impl PostgresStore {
     }
 
     /// Computes the facts of small sessions, whose logs are read together.
-    fn describe_small(&self, sessions: &[Stale]) -> Result<()> {
+    fn describe_small(&self, sessions: &[StaleSession]) -> Result<()> {
         if sessions.is_empty() {
             return Ok(());
         }
@@ -303,7 +303,7 @@ impl PostgresStore {
         Ok(())
     }
 
-    fn store_facts(&self, stale: &Stale, facts: &Facts) -> Result<()> {
+    fn store_facts(&self, stale: &StaleSession, facts: &Facts) -> Result<()> {
         let deadline = self.shared.pool.deadline();
         let (space, id) = (&*self.space, stale.id.as_str());
         let length = count(stale.length as usize);

@@ -5,7 +5,7 @@ use crate::cache::Cache;
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::pool::Pauses;
-use crate::rows::{self, ReadRows, Seen, confirmed, insert, look, transaction};
+use crate::rows::{self, LogVersion, ReadRows, confirmed, insert, look, transaction};
 use crate::sql;
 use crate::store::Shared;
 use std::io;
@@ -38,11 +38,11 @@ pub(crate) struct PostgresJournal {
     id: SessionId,
     /// The number that identifies this journal in the cache.
     number: u64,
-    known: Mutex<Known>,
+    known: Mutex<RowState>,
 }
 
 /// The state of the session when its row was last read.
-struct Known {
+struct RowState {
     generation: i64,
     /// The length when it was last requested. Readers request the length before they read new
     /// bytes, and often read until they get none, which takes no round trip.
@@ -91,7 +91,7 @@ impl PostgresJournal {
         id: &SessionId,
         generation: i64,
     ) -> Self {
-        let known = Known {
+        let known = RowState {
             generation,
             length: None,
             confirmed: 0,
@@ -110,7 +110,7 @@ impl PostgresJournal {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, RowState> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -129,7 +129,7 @@ impl PostgresJournal {
 
     /// Reads the session's row, and removes bytes of another generation from the cache. Returns
     /// `None` if the session was removed.
-    fn look(&self, deadline: Instant) -> io::Result<Option<Seen>> {
+    fn look(&self, deadline: Instant) -> io::Result<Option<LogVersion>> {
         let seen = self.repeat(deadline, |connection| {
             look(connection, &self.space, self.id.as_str(), deadline)
         })?;
@@ -137,7 +137,7 @@ impl PostgresJournal {
         Ok(seen)
     }
 
-    fn remember(&self, seen: Option<&Seen>) {
+    fn remember(&self, seen: Option<&LogVersion>) {
         let mut known = self.known();
         known.length = seen.map(|seen| seen.length);
         known.checkpoint = seen.and_then(|seen| seen.checkpoint.clone());
@@ -275,7 +275,7 @@ impl PostgresJournal {
     }
 
     /// Reads the session's row in a way that proves everything read to be as durable as an append.
-    pub(crate) fn confirm(&self, deadline: Instant) -> io::Result<Option<Seen>> {
+    pub(crate) fn confirm(&self, deadline: Instant) -> io::Result<Option<LogVersion>> {
         let seen = self.repeat(deadline, |connection| {
             let id = self.id.as_str();
             let row = connection.query_opt(sql::CONFIRM, &[&&*self.space, &id], deadline)?;
@@ -456,7 +456,7 @@ impl Journal for PostgresJournal {
             Ok(result?.and_then(|row| row.try_get::<_, i64>(0).ok()))
         })?;
         let seen = match (generation, is_uncertain) {
-            (Some(generation), _) => Some(Seen { length, generation, checkpoint: None }),
+            (Some(generation), _) => Some(LogVersion { length, generation, checkpoint: None }),
             // An earlier attempt may have succeeded.
             (None, true) => {
                 let seen = self.confirm(deadline)?;

@@ -11,7 +11,7 @@ use treering::storage::Checkpoint;
 
 /// The length, the generation and the checkpoint of a session.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct LogVersion {
     pub(crate) length: u64,
     pub(crate) generation: i64,
     pub(crate) checkpoint: Option<Checkpoint>,
@@ -79,13 +79,13 @@ pub(crate) fn confirmed(connection: &Connection) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(crate) fn seen(row: &tokio_postgres::Row) -> Option<Seen> {
+pub(crate) fn seen(row: &tokio_postgres::Row) -> Option<LogVersion> {
     let length: i64 = row.try_get(0).ok()?;
     let generation = row.try_get(1).ok()?;
     let checkpoint: Option<&str> = row.try_get(2).ok()?;
     let checkpoint = checkpoint.and_then(|text| restored(generation, length, text));
     // A removed session has the length -1.
-    Some(Seen { length: u64::try_from(length).ok()?, generation, checkpoint })
+    Some(LogVersion { length: u64::try_from(length).ok()?, generation, checkpoint })
 }
 
 /// Returns a checkpoint in the form in which the database stores it.
@@ -106,7 +106,7 @@ pub(crate) fn look(
     space: &str,
     id: &str,
     deadline: Instant,
-) -> Result<Option<Seen>, Failure> {
+) -> Result<Option<LogVersion>, Failure> {
     let row = connection.query_opt(sql::LOOK, &[&space, &id], deadline)?;
     Ok(row.and_then(|row| seen(&row)))
 }

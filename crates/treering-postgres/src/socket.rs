@@ -20,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 const MAX_READ: usize = 256 * 1024;
 
 #[derive(Debug)]
-enum Inner {
+enum SocketKind {
     Tcp(TcpStream),
     #[cfg(unix)]
     Unix(std::os::unix::net::UnixStream),
@@ -29,13 +29,13 @@ enum Inner {
 /// A connected socket that never blocks, and the events that the last poll was waiting for.
 #[derive(Debug)]
 pub(crate) struct Socket {
-    inner: Inner,
+    inner: SocketKind,
     wants_read: AtomicBool,
     wants_write: AtomicBool,
 }
 
 impl Socket {
-    fn new(inner: Inner) -> Arc<Self> {
+    fn new(inner: SocketKind) -> Arc<Self> {
         let (wants_read, wants_write) = (AtomicBool::new(false), AtomicBool::new(false));
         Arc::new(Socket { inner, wants_read, wants_write })
     }
@@ -45,7 +45,7 @@ impl Socket {
         let stream = TcpStream::connect_timeout(&address, timeout)?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
-        Ok(Socket::new(Inner::Tcp(stream)))
+        Ok(Socket::new(SocketKind::Tcp(stream)))
     }
 
     /// Connects to a socket in the file system.
@@ -53,22 +53,22 @@ impl Socket {
     pub(crate) fn unix(path: &std::path::Path) -> io::Result<Arc<Self>> {
         let stream = std::os::unix::net::UnixStream::connect(path)?;
         stream.set_nonblocking(true)?;
-        Ok(Socket::new(Inner::Unix(stream)))
+        Ok(Socket::new(SocketKind::Unix(stream)))
     }
 
     fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
         match &self.inner {
-            Inner::Tcp(stream) => (&*stream).read(buffer),
+            SocketKind::Tcp(stream) => (&*stream).read(buffer),
             #[cfg(unix)]
-            Inner::Unix(stream) => (&*stream).read(buffer),
+            SocketKind::Unix(stream) => (&*stream).read(buffer),
         }
     }
 
     fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         match &self.inner {
-            Inner::Tcp(stream) => (&*stream).write(bytes),
+            SocketKind::Tcp(stream) => (&*stream).write(bytes),
             #[cfg(unix)]
-            Inner::Unix(stream) => (&*stream).write(bytes),
+            SocketKind::Unix(stream) => (&*stream).write(bytes),
         }
     }
 
@@ -86,9 +86,9 @@ impl Socket {
             let left = deadline.saturating_duration_since(Instant::now());
             let left = Timespec::try_from(left).map_err(io::Error::other)?;
             let mut events = [match &self.inner {
-                Inner::Tcp(stream) => PollFd::new(stream, flags),
+                SocketKind::Tcp(stream) => PollFd::new(stream, flags),
                 #[cfg(unix)]
-                Inner::Unix(stream) => PollFd::new(stream, flags),
+                SocketKind::Unix(stream) => PollFd::new(stream, flags),
             }];
             match poll(&mut events, Some(&left)) {
                 Err(rustix::io::Errno::INTR) => {}
@@ -107,7 +107,7 @@ impl Socket {
         deadline: Instant,
         mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
     ) -> io::Result<T> {
-        let woken = Arc::new(Woken(AtomicBool::new(false)));
+        let woken = Arc::new(WakeFlag(AtomicBool::new(false)));
         let waker = Waker::from(Arc::clone(&woken));
         let mut context = Context::from_waker(&waker);
         loop {
@@ -125,9 +125,9 @@ impl Socket {
 }
 
 /// Whether a future asked to be polled again.
-struct Woken(AtomicBool);
+struct WakeFlag(AtomicBool);
 
-impl Wake for Woken {
+impl Wake for WakeFlag {
     fn wake(self: Arc<Self>) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -188,9 +188,9 @@ impl AsyncWrite for Stream {
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         let result = match &self.get_mut().0.inner {
-            Inner::Tcp(stream) => stream.shutdown(std::net::Shutdown::Write),
+            SocketKind::Tcp(stream) => stream.shutdown(std::net::Shutdown::Write),
             #[cfg(unix)]
-            Inner::Unix(stream) => stream.shutdown(std::net::Shutdown::Write),
+            SocketKind::Unix(stream) => stream.shutdown(std::net::Shutdown::Write),
         };
         Poll::Ready(result)
     }

@@ -426,7 +426,7 @@ impl Store for PostgresStore {
 }
 
 /// The sessions that some transactions changed, and the current transactions.
-struct Changed {
+struct ChangeBatch {
     sessions: Vec<ChangedSession>,
     instance: String,
     /// The oldest transaction in progress.
@@ -435,7 +435,7 @@ struct Changed {
     next: i64,
 }
 
-impl Changed {
+impl ChangeBatch {
     fn mark(&self) -> Mark {
         Mark::numbered(&self.instance, self.oldest.unsigned_abs())
     }
@@ -443,7 +443,7 @@ impl Changed {
 
 impl PostgresStore {
     /// Returns the sessions that a transaction from `first` on changed.
-    fn changed_since(&self, first: i64) -> Result<Changed> {
+    fn changed_since(&self, first: i64) -> Result<ChangeBatch> {
         let deadline = self.shared.pool.deadline();
         let rows = self.repeat(deadline, |connection| {
             connection.query(sql::CHANGES, &[&&*self.space, &first], deadline)
@@ -451,7 +451,7 @@ impl PostgresStore {
         let rows = rows.map_err(Error::Storage)?;
         let broken = |error| Error::Storage(io::Error::new(io::ErrorKind::InvalidData, error));
         let mut changed =
-            Changed { sessions: Vec::new(), instance: String::new(), oldest: 0, next: 0 };
+            ChangeBatch { sessions: Vec::new(), instance: String::new(), oldest: 0, next: 0 };
         if let Some(row) = rows.first() {
             (changed.oldest, changed.next) =
                 (row.try_get(2).map_err(broken)?, row.try_get(3).map_err(broken)?);
