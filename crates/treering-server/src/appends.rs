@@ -36,10 +36,10 @@ pub(crate) struct NewEntries {
 
 /// The queue of appends to a session, in the order of arrival.
 #[derive(Debug, Default)]
-pub(crate) struct AppendQueue(Mutex<Waiting>);
+pub(crate) struct AppendQueue(Mutex<QueuedAppends>);
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct QueuedAppends {
     appends: VecDeque<QueuedAppend>,
     /// The number of the next append.
     next: u64,
@@ -49,17 +49,17 @@ struct Waiting {
 struct QueuedAppend {
     number: u64,
     new: NewEntries,
-    done: oneshot::Sender<Answer>,
+    done: oneshot::Sender<AppendResult>,
 }
 
-type Answer = Result<Appended, Problem>;
+type AppendResult = Result<Appended, Problem>;
 
 impl AppendQueue {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, QueuedAppends> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, new: NewEntries, metrics: &Metrics) -> (u64, oneshot::Receiver<Answer>) {
+    fn push(&self, new: NewEntries, metrics: &Metrics) -> (u64, oneshot::Receiver<AppendResult>) {
         let (done, result) = oneshot::channel();
         metrics.queued.fetch_add(1, Ordering::Relaxed);
         let mut waiting = self.waiting();

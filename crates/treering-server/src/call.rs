@@ -1,7 +1,7 @@
 //! A call of the API: its parameters, its body, and the node.
 
 use crate::node::Node;
-use crate::operation::{Operation, Param, Place, tag};
+use crate::operation::{Operation, Param, ParamLocation, tag};
 use crate::problem::{Code, Problem};
 use crate::tokens::Grant;
 use axum::body::Body;
@@ -47,18 +47,18 @@ impl Call {
         body: Body,
     ) -> Result<Self, Problem> {
         let mut values: HashMap<&'static str, String> = HashMap::new();
-        let known = |name: &str, place: Place| {
+        let known = |name: &str, place: ParamLocation| {
             let mut params = operation.params.iter();
             params.find(|param| param.name == name && param.place == place)
         };
         for (name, value) in path {
-            if let Some(param) = known(name, Place::Path) {
+            if let Some(param) = known(name, ParamLocation::Path) {
                 param.check(value)?;
                 values.insert(param.name, value.clone());
             }
         }
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let Some(param) = known(&name, Place::Query) else {
+            let Some(param) = known(&name, ParamLocation::Query) else {
                 return Err(Problem::invalid(format!("there is no parameter {name:?}")));
             };
             param.check(&value)?;
@@ -66,7 +66,7 @@ impl Call {
                 return Err(Problem::invalid(format!("{} is given twice", param.name)));
             }
         }
-        for param in operation.params.iter().filter(|param| param.place == Place::Header) {
+        for param in operation.params.iter().filter(|param| param.place == ParamLocation::Header) {
             if let Some(value) = header_text(&headers, param)? {
                 param.check(value)?;
                 values.insert(param.name, value.to_owned());

@@ -139,7 +139,7 @@ pub(crate) async fn run(
     text: String,
 ) {
     let agent = (chat.prepare)(session);
-    let told = Arc::new(Told {
+    let told = Arc::new(TurnEventSender {
         happening: Mutex::new(agent.subscribe()),
         node: Arc::clone(&turn.node),
         space: turn.key.0.clone(),
@@ -181,14 +181,14 @@ pub(crate) async fn run(
 }
 
 /// Sends the events of a turn to the client, in order.
-struct Told {
+struct TurnEventSender {
     happening: Mutex<broadcast::Receiver<Event>>,
     node: Arc<Node>,
     space: String,
     events: EventSink,
 }
 
-impl Told {
+impl TurnEventSender {
     /// Sends an event. If this fails, the client is gone, and the turn is being stopped.
     fn send(&self, event: Bytes) {
         let _ = self.events.send(event);

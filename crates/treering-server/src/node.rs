@@ -6,7 +6,7 @@ use crate::feed::Feeds;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::open_sessions::OpenSessions;
-use crate::page::{KnownUsage, PageTrees};
+use crate::page::{PageTrees, UsageCache};
 use crate::problem::{Code, Problem};
 use crate::rate::RateLimiter;
 use crate::spaces::Spaces;
@@ -30,7 +30,7 @@ pub(crate) struct Node {
     pub(crate) work: Work,
     pub(crate) sessions: OpenSessions,
     pub(crate) page_trees: PageTrees,
-    pub(crate) known_usage: KnownUsage,
+    pub(crate) known_usage: UsageCache,
     pub(crate) feeds: Feeds,
     /// The model for turns, if there is one.
     pub(crate) chat: Option<Chat>,
@@ -86,7 +86,7 @@ impl Node {
             work: Work::new(limits.threads, limits.waiting, limits.request_time),
             sessions: OpenSessions::new(limits.session_memory),
             page_trees: PageTrees::default(),
-            known_usage: KnownUsage::default(),
+            known_usage: UsageCache::default(),
             feeds: Feeds::default(),
             chat,
             turns: Turns::default(),

@@ -1,7 +1,7 @@
 //! Builds the OpenAPI document from the operations.
 
 use crate::api::OPERATIONS;
-use crate::operation::{BEFORE_CALLS, Content, Operation, Place};
+use crate::operation::{BEFORE_CALLS, Content, Operation, ParamLocation};
 use crate::problem::Code;
 use crate::schema::{Components, Schema};
 use crate::types::ProblemBody;
@@ -53,9 +53,9 @@ fn describe(operation: &Operation, components: &mut Components) -> Value {
     let mut parameters = Vec::new();
     for param in &operation.params {
         let place = match param.place {
-            Place::Path => "path",
-            Place::Query => "query",
-            Place::Header => "header",
+            ParamLocation::Path => "path",
+            ParamLocation::Query => "query",
+            ParamLocation::Header => "header",
         };
         let mut described = json!({
             "name": param.name,

@@ -72,7 +72,7 @@ pub(crate) struct Answer {
 
 /// The part of the request that a parameter is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ParamLocation {
     Path,
     Query,
     Header,
@@ -103,7 +103,7 @@ pub(crate) enum Values {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Param {
     pub(crate) name: &'static str,
-    pub(crate) place: Place,
+    pub(crate) place: ParamLocation,
     pub(crate) values: Values,
     pub(crate) is_required: bool,
     pub(crate) about: &'static str,
@@ -220,12 +220,12 @@ impl Operation {
 impl Param {
     const fn new(
         name: &'static str,
-        place: Place,
+        place: ParamLocation,
         values: Values,
         about: &'static str,
         example: &'static str,
     ) -> Self {
-        let is_required = matches!(place, Place::Path);
+        let is_required = matches!(place, ParamLocation::Path);
         Param { name, place, values, is_required, about, example }
     }
 
@@ -235,7 +235,7 @@ impl Param {
         about: &'static str,
         example: &'static str,
     ) -> Self {
-        Param::new(name, Place::Path, values, about, example)
+        Param::new(name, ParamLocation::Path, values, about, example)
     }
 
     pub(crate) const fn query(
@@ -244,7 +244,7 @@ impl Param {
         about: &'static str,
         example: &'static str,
     ) -> Self {
-        Param::new(name, Place::Query, values, about, example)
+        Param::new(name, ParamLocation::Query, values, about, example)
     }
 
     pub(crate) const fn header(
@@ -253,7 +253,7 @@ impl Param {
         about: &'static str,
         example: &'static str,
     ) -> Self {
-        Param::new(name, Place::Header, values, about, example)
+        Param::new(name, ParamLocation::Header, values, about, example)
     }
 
     pub(crate) const fn required(mut self) -> Self {

@@ -76,7 +76,7 @@ impl Work {
 
     async fn wait(&self) -> Result<OwnedSemaphorePermit, Problem> {
         let overloaded = |detail| Problem::new(Code::Overloaded, detail).retry_after(1);
-        let _waiting = Waiting::enter(&self.waiting, self.max_waiting)
+        let _waiting = WaitingRequest::enter(&self.waiting, self.max_waiting)
             .ok_or_else(|| overloaded("too many requests wait already"))?;
         let permit = Arc::clone(&self.permits).acquire_owned();
         match tokio::time::timeout(self.max_wait, permit).await {
@@ -94,17 +94,17 @@ fn failed() -> Problem {
 }
 
 /// A waiting request, which counts until it is dropped.
-struct Waiting<'a>(&'a AtomicUsize);
+struct WaitingRequest<'a>(&'a AtomicUsize);
 
-impl<'a> Waiting<'a> {
+impl<'a> WaitingRequest<'a> {
     fn enter(count: &'a AtomicUsize, max: usize) -> Option<Self> {
         let before = count.fetch_add(1, Ordering::Relaxed);
-        let waiting = Waiting(count);
+        let waiting = WaitingRequest(count);
         (before < max).then_some(waiting)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingRequest<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

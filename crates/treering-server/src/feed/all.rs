@@ -20,12 +20,12 @@ const KEPT: usize = 256;
 /// The latest changes of a space.
 #[derive(Debug, Default)]
 pub(crate) struct AllChanges {
-    kept: Mutex<Kept>,
+    kept: Mutex<RecentChanges>,
     news: watch::Sender<()>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct RecentChanges {
     /// The changes of polls, as text; polls without changes are left out.
     polls: VecDeque<Bytes>,
     /// The number of the first of these polls.
@@ -36,7 +36,7 @@ struct Kept {
 }
 
 impl AllChanges {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, RecentChanges> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -39,7 +39,7 @@ pub(crate) struct Feed {
 /// The latest events of a session.
 #[derive(Debug, Default)]
 struct Ring {
-    events: VecDeque<Event>,
+    events: VecDeque<EncodedEvent>,
     bytes: u64,
     /// The offset after which all events of later lines are in the ring; `None` until the first
     /// follower registers.
@@ -53,14 +53,14 @@ struct Ring {
 
 /// An event in the form in which it is sent.
 #[derive(Debug, Clone)]
-struct Event {
+struct EncodedEvent {
     position: LogPosition,
     text: Bytes,
 }
 
 /// The events after a position.
 struct NewEvents {
-    events: Vec<Event>,
+    events: Vec<EncodedEvent>,
     /// The end of the lines that were read.
     end: u64,
     /// The length of the log when it was read.
@@ -68,9 +68,9 @@ struct NewEvents {
 }
 
 /// The next step of a follower.
-enum Next {
+enum FollowerStep {
     /// Send these events.
-    Send(Vec<Event>),
+    Send(Vec<EncodedEvent>),
     /// Read the log, because the ring does not go back far enough.
     Read,
     /// Wait for the next change.
@@ -134,7 +134,7 @@ impl Feed {
             text.extend_from_slice(head.as_bytes());
             text.extend_from_slice(&entry_json(&logged.entry));
             text.extend_from_slice(b"\n\n");
-            Event { position: logged.position, text: text.freeze() }
+            EncodedEvent { position: logged.position, text: text.freeze() }
         });
         Ok(NewEvents { events: events.collect(), end, length })
     }
@@ -214,7 +214,7 @@ impl Feed {
 }
 
 impl Ring {
-    fn push(&mut self, events: Vec<Event>, end: u64, max_bytes: u64) {
+    fn push(&mut self, events: Vec<EncodedEvent>, end: u64, max_bytes: u64) {
         for event in events {
             self.bytes += event.text.len() as u64;
             self.events.push_back(event);
@@ -233,15 +233,15 @@ impl Ring {
         }
     }
 
-    fn next(&self, position: LogPosition) -> Next {
+    fn next(&self, position: LogPosition) -> FollowerStep {
         if self.is_removed {
-            return Next::Removed;
+            return FollowerStep::Removed;
         }
         let start = self.start.unwrap_or(u64::MAX);
         let is_here =
             position.offset > start || (position.offset == start && position.number.is_none());
         if !is_here {
-            return Next::Read;
+            return FollowerStep::Read;
         }
         let from = self.events.partition_point(|event| event.position <= position);
         let mut bytes = 0;
@@ -253,7 +253,7 @@ impl Ring {
             bytes += event.text.len();
             events.push(event.clone());
         }
-        if events.is_empty() { Next::Wait } else { Next::Send(events) }
+        if events.is_empty() { FollowerStep::Wait } else { FollowerStep::Send(events) }
     }
 }
 
@@ -386,21 +386,21 @@ impl SessionFollower {
                 let ring = self.feed.ring();
                 (ring.next(self.position), ring.titles)
             };
-            if titles != self.titles && !matches!(next, Next::Removed) {
+            if titles != self.titles && !matches!(next, FollowerStep::Removed) {
                 self.titles = titles;
                 self.heartbeat.reset();
                 let id = self.feed.id();
                 return Some(format!("event: title\ndata: {{\"session\":\"{id}\"}}\n\n").into());
             }
             match next {
-                Next::Send(events) => return Some(self.send(&events)),
-                Next::Removed => {
+                FollowerStep::Send(events) => return Some(self.send(&events)),
+                FollowerStep::Removed => {
                     self.state = FollowerState::Done;
                     let id = self.feed.id();
                     let text = format!("event: removed\ndata: {{\"session\":\"{id}\"}}\n\n");
                     return Some(text.into());
                 }
-                Next::Read => {
+                FollowerStep::Read => {
                     let (feed, position) = (Arc::clone(&self.feed), self.position);
                     match self.node.work.run(move || feed.read_after(position)).await {
                         Ok(Ok(new)) if !new.events.is_empty() => {
@@ -415,7 +415,7 @@ impl SessionFollower {
                         Ok(Err(_)) | Err(_) => is_failed = true,
                     }
                 }
-                Next::Wait => {}
+                FollowerStep::Wait => {}
             }
             tokio::select! {
                 changed = self.news.changed() => changed.ok()?,
@@ -426,7 +426,7 @@ impl SessionFollower {
         }
     }
 
-    fn send(&mut self, events: &[Event]) -> Bytes {
+    fn send(&mut self, events: &[EncodedEvent]) -> Bytes {
         self.node.metrics.events.fetch_add(events.len() as u64, Ordering::Relaxed);
         self.heartbeat.reset();
         if let Some(last) = events.last() {

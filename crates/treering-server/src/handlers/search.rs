@@ -43,7 +43,7 @@ pub(crate) fn find(
     query: &Query,
     list: ListQuery,
     limit: usize,
-) -> Result<(Vec<Found>, Option<Cursor>), Problem> {
+) -> Result<(Vec<SearchResult>, Option<Cursor>), Problem> {
     let mut options = Options::default();
     options.hits_per_session = HITS;
     let page = store.list(&list.limit(SEARCHED))?;
@@ -65,7 +65,7 @@ pub(crate) fn find(
 }
 
 /// A session in which something was found.
-type Found = (treering::catalog::SessionInfo, treering_search::SessionHits);
+type SearchResult = (treering::catalog::SessionInfo, treering_search::SessionHits);
 
 /// Opens a session of a list; `None` if it was removed meanwhile, or cannot be read.
 fn open(store: &Arc<dyn Store>, id: &SessionId) -> Result<Option<Session>, Problem> {

@@ -20,9 +20,9 @@ use treering_agent::CancellationToken;
 const PIECE: usize = 64 * 1024;
 
 /// Stops a turn when the client is gone.
-struct Connected(CancellationToken);
+struct CancelOnDisconnect(CancellationToken);
 
-impl Drop for Connected {
+impl Drop for CancelOnDisconnect {
     fn drop(&mut self) {
         self.0.cancel();
     }
@@ -52,7 +52,7 @@ pub(crate) async fn start(mut call: Call) -> Answered {
     });
     let session = opened.await??;
     let (events, arriving) = mpsc::unbounded_channel();
-    let connected = Connected(turn.cancel.clone());
+    let connected = CancelOnDisconnect(turn.cancel.clone());
     let runtime = tokio::runtime::Handle::current();
     // The task is not awaited: the stream ends when the turn drops its sender.
     drop(tokio::task::spawn_blocking(move || {

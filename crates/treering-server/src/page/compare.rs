@@ -22,16 +22,16 @@ const BYTES: usize = 128 * 1024;
 /// The maximum number of branches to choose from.
 const CHOICES: usize = 100;
 
-struct Branches {
+struct BranchComparison {
     title: String,
     /// The last entry that both branches have, and its preview.
     common: Option<(String, String)>,
-    sides: [Shown; 2],
+    sides: [ComparedBranch; 2],
     /// The ends of the session's branches with their previews, the latest first.
     ends: Vec<(String, String)>,
 }
 
-struct Shown {
+struct ComparedBranch {
     end: String,
     facts: Vec<String>,
     files: Vec<String>,
@@ -99,7 +99,7 @@ pub(crate) async fn page(call: Call) -> Answered {
 }
 
 /// Appends the selection of the other branch.
-fn choice(page: &mut Html, branches: &Branches) {
+fn choice(page: &mut Html, branches: &BranchComparison) {
     let [chosen, other] = &branches.sides;
     page.raw("<form id=others><input type=hidden name=a").attr("value", &chosen.end);
     page.raw("><label for=other>Compare with</label><select id=other name=b>");
@@ -110,7 +110,7 @@ fn choice(page: &mut Html, branches: &Branches) {
     page.raw("</select><noscript><button>Show</button></noscript></form>\n");
 }
 
-fn read(session: &Session, a: Option<&str>, b: Option<&str>) -> Result<Branches, Problem> {
+fn read(session: &Session, a: Option<&str>, b: Option<&str>) -> Result<BranchComparison, Problem> {
     let tree = session.tree();
     let end = |id: Option<&str>| -> Result<Option<EntryId>, Problem> {
         match id {
@@ -144,10 +144,10 @@ fn read(session: &Session, a: Option<&str>, b: Option<&str>) -> Result<Branches,
         ends.insert(0, other.clone());
     }
     let ends = ends.iter().map(|id| preview(id)).collect::<Result<_, _>>()?;
-    Ok(Branches { title: excerpt(&session.title()?, 80), common, sides, ends })
+    Ok(BranchComparison { title: excerpt(&session.title()?, 80), common, sides, ends })
 }
 
-fn shown(session: &Session, side: Side, end: String) -> Result<Shown, Problem> {
+fn shown(session: &Session, side: Side, end: String) -> Result<ComparedBranch, Problem> {
     let mut facts = vec![count(side.messages, "message", "messages")];
     facts.push(format!("about {} tokens", tokens(side.tokens)));
     facts.extend(Some(cost(&side.usage)).filter(|cost| !cost.is_empty()));
@@ -172,5 +172,5 @@ fn shown(session: &Session, side: Side, end: String) -> Result<Shown, Problem> {
         bytes += view.html.len();
         entries.push((id.to_string(), view));
     }
-    Ok(Shown { end, facts, files, entries, hidden })
+    Ok(ComparedBranch { end, facts, files, entries, hidden })
 }

@@ -158,7 +158,7 @@ impl<'a> Branch<'a> {
     }
 
     fn window(&self, anchor: &Anchor) -> Result<BranchWindow, Problem> {
-        let mut views = Views::new(self);
+        let mut views = RenderedEntries::new(self);
         let (from, to) = match anchor {
             Anchor::End => (views.backwards(self.said.len(), ENTRIES, BYTES)?, self.said.len()),
             Anchor::Before(id) => {
@@ -321,17 +321,17 @@ fn begin(session: &Session, tree: &PageTree, path: &[u32]) -> Result<Option<u32>
 }
 
 /// The rendered entries of a window, by their index in the branch.
-struct Views<'a> {
+struct RenderedEntries<'a> {
     branch: &'a Branch<'a>,
     reader: Reader,
     renderer: EntryRenderer,
     made: std::collections::BTreeMap<usize, EntryView>,
 }
 
-impl<'a> Views<'a> {
+impl<'a> RenderedEntries<'a> {
     fn new(branch: &'a Branch<'a>) -> Self {
         let (reader, renderer) = (branch.session.reader().with_images(), EntryRenderer::default());
-        Views { branch, reader, renderer, made: std::collections::BTreeMap::new() }
+        RenderedEntries { branch, reader, renderer, made: std::collections::BTreeMap::new() }
     }
 
     /// Renders entries before `to`, backwards. Returns the first of them.

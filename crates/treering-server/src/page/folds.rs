@@ -31,7 +31,7 @@ pub(crate) fn leave_out(html: &str) -> String {
 }
 
 /// An element `details` and the HTML around it.
-struct Part<'a> {
+struct DetailsElement<'a> {
     before: &'a str,
     /// The tag without its last bracket.
     tag: &'a str,
@@ -43,13 +43,13 @@ struct Part<'a> {
     after: &'a str,
 }
 
-fn next_part(html: &str) -> Option<Part<'_>> {
+fn next_part(html: &str) -> Option<DetailsElement<'_>> {
     const SUMMARY: &str = "</summary>";
     let (before, rest) = html.split_at(html.find("<details ")?);
     let (tag, rest) = rest.split_once('>')?;
     let (summary, rest) = rest.split_at(rest.find(SUMMARY)? + SUMMARY.len());
     let (body, after) = rest.split_at(rest.find("</details>")?);
-    Some(Part { before, tag, is_open: tag.ends_with(" open"), summary, body, after })
+    Some(DetailsElement { before, tag, is_open: tag.ends_with(" open"), summary, body, after })
 }
 
 #[cfg(test)]

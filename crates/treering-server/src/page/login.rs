@@ -1,14 +1,14 @@
 //! The login form for a token, and the logout.
 
 use super::html::{Frame, Html, Section, html_answer};
-use super::{Place, place};
+use super::{LocalPath, place};
 use crate::auth;
 use crate::call::{Call, empty_answer};
 use crate::operation::Answered;
 use axum::http::{HeaderValue, StatusCode, header};
 
 /// Returns the page with the form.
-pub(crate) fn form(call: &Call, next: &Place, refused: Option<&str>) -> Answered {
+pub(crate) fn form(call: &Call, next: &LocalPath, refused: Option<&str>) -> Answered {
     let frame = Frame::new("Log in", Section::Outside, "", call);
     let mut page = Html::default();
     page.raw(" class=outside>\n<main class=card><p class=brand><span aria-hidden=true></span>treering</p><h1>Log in</h1>");
@@ -31,7 +31,7 @@ pub(crate) fn form(call: &Call, next: &Place, refused: Option<&str>) -> Answered
 /// Accepts a token, which becomes the cookie of the browser.
 pub(crate) async fn post(mut call: Call) -> Answered {
     let body = call.bytes().await?;
-    let (mut token, mut next) = (String::new(), Place::default());
+    let (mut token, mut next) = (String::new(), LocalPath::default());
     for (name, value) in form_urlencoded::parse(&body) {
         match &*name {
             "token" => token = value.trim().to_owned(),

@@ -29,7 +29,7 @@ mod usage;
 
 pub(crate) use login::form as login_form;
 pub(crate) use trees::PageTrees;
-pub(crate) use usage::KnownUsage;
+pub(crate) use usage::UsageCache;
 
 use crate::call::Call;
 use crate::operation::{Answered, Operation, Param, Run, Values};
@@ -135,32 +135,32 @@ pub(crate) static PAGES: LazyLock<Vec<Operation>> = LazyLock::new(|| {
 
 /// A path on this server to go to after the login.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place(String);
+pub(crate) struct LocalPath(String);
 
-impl Default for Place {
+impl Default for LocalPath {
     fn default() -> Self {
-        Place("/".to_owned())
+        LocalPath("/".to_owned())
     }
 }
 
-impl Place {
+impl LocalPath {
     pub(crate) fn location(&self) -> HeaderValue {
         HeaderValue::try_from(&self.0).unwrap_or(HeaderValue::from_static("/"))
     }
 }
 
 /// Returns the path that a text names, or the first page if the text names another server.
-pub(crate) fn place(text: &str) -> Place {
+pub(crate) fn place(text: &str) -> LocalPath {
     let is_here = text.starts_with('/')
         && !text.starts_with("//")
         && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-    if is_here { Place(text.to_owned()) } else { Place::default() }
+    if is_here { LocalPath(text.to_owned()) } else { LocalPath::default() }
 }
 
 /// The recipient of a refusal.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    place: Place,
+    place: LocalPath,
     theme: Option<&'static str>,
     /// Whether a script sent the request, which cannot show a page.
     is_script: bool,

@@ -44,7 +44,7 @@ pub(crate) struct RowWindow {
 
 /// The part of a tree that a window shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Start {
+pub(crate) enum TreeWindowStart {
     Row(usize),
     /// The rows around an entry; around the leaf if it is `None`.
     Around(Option<String>),
@@ -61,8 +61,8 @@ pub(crate) async fn get(call: Call) -> Answered {
     let selection = selection(&call);
     let count = call.count("count").map_or(ROWS, |count| count as usize);
     let start = match call.count("from") {
-        Some(from) => Start::Row(from as usize),
-        None => Start::Around(call.text("around").map(str::to_owned)),
+        Some(from) => TreeWindowStart::Row(from as usize),
+        None => TreeWindowStart::Around(call.text("around").map(str::to_owned)),
     };
     let tip = call.text("tip").map(str::to_owned);
     let (window, _) = call.rows(selection, start, count, tip).await?;
@@ -75,7 +75,7 @@ impl Call {
     pub(crate) async fn rows(
         &self,
         selection: Selection,
-        start: Start,
+        start: TreeWindowStart,
         count: usize,
         tip: Option<String>,
     ) -> Result<(RowWindow, Arc<PageTree>), Problem> {
@@ -103,22 +103,22 @@ fn window(
     session: &Session,
     tree: &PageTree,
     selection: &Selection,
-    (start, count): (&Start, usize),
+    (start, count): (&TreeWindowStart, usize),
     tip: Option<&str>,
 ) -> Result<RowWindow, Problem> {
     let complete = tree.read_quickly(session)?;
     let wanted = match start {
-        Start::Around(Some(id)) => tree.node(id).or(tree.outline.leaf()),
+        TreeWindowStart::Around(Some(id)) => tree.node(id).or(tree.outline.leaf()),
         _ => tree.outline.leaf(),
     };
     let (rows, from, around) = loop {
         let rows = tree.layout(session, selection)?;
         let around = wanted.and_then(|node| rows.nearest(node));
         let from = match start {
-            Start::Row(row) => (*row).min(rows.len()),
+            TreeWindowStart::Row(row) => (*row).min(rows.len()),
             // Windows begin at multiples of their size, so that those of a client do not overlap. A
             // larger window begins before the row.
-            Start::Around(_) => {
+            TreeWindowStart::Around(_) => {
                 let at = around.unwrap_or_default();
                 (at - at % ROWS).saturating_sub(count.saturating_sub(ROWS))
             }

@@ -2,7 +2,7 @@
 
 use super::conversation::Anchor;
 use super::html::{Frame, Html, Section, address, can_write};
-use super::rows::{ROWS, Start, selection};
+use super::rows::{ROWS, TreeWindowStart, selection};
 use super::trees::Selection;
 use crate::call::Call;
 use crate::operation::Answered;
@@ -23,7 +23,7 @@ const FILTERS: [(Filter, &str); 5] = [
 ];
 
 /// The facts about a session that the head of its page shows.
-struct About {
+struct SessionHead {
     title: String,
     name: String,
     agent: &'static str,
@@ -41,7 +41,7 @@ pub(crate) async fn page(call: Call) -> Answered {
     let anchor = entry.clone().map_or(Anchor::End, Anchor::Around);
     let branch = call.branch(tip, anchor, everything).await?;
     let shown = entry.clone().or_else(|| branch.last.clone());
-    let start = Start::Around(shown.clone());
+    let start = TreeWindowStart::Around(shown.clone());
     let rows = call.rows(selection.clone(), start.clone(), 2 * ROWS, branch.tip.clone()).await;
     let (rows, refused_query) = match rows {
         Ok((rows, _)) => (rows, None),
@@ -52,7 +52,7 @@ pub(crate) async fn page(call: Call) -> Answered {
         }
         Err(problem) => return Err(problem),
     };
-    let about = call.read(|session| Ok(About::of(session)?)).await?;
+    let about = call.read(|session| Ok(SessionHead::of(session)?)).await?;
     let id = call.session_id()?;
 
     let frame = Frame::new(&about.title, Section::Session, "session.js", &call);
@@ -204,7 +204,7 @@ const KEYS: &str = "<dialog id=keys aria-labelledby=keys-title>\n<h2 id=keys-tit
 <dt><kbd>Esc</kbd></dt><dd>clear the search, close, stop the model</dd>\
 </dl>\n<form method=dialog><button>Close</button></form>\n</dialog>\n<dialog id=ask aria-labelledby=ask-title></dialog>";
 
-impl About {
+impl SessionHead {
     fn of(session: &treering::Session) -> treering::Result<Self> {
         let info = session.info()?;
         let title = excerpt(&session.title()?, 160);
@@ -219,7 +219,7 @@ impl About {
         if info.finding_count > 0 {
             facts.push((count(info.finding_count, "finding", "findings"), "when read"));
         }
-        Ok(About {
+        Ok(SessionHead {
             title: if title.is_empty() { "Session".to_owned() } else { title },
             name: session.name().unwrap_or_default(),
             agent: session.dialect().name(),

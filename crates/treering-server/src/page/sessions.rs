@@ -33,7 +33,7 @@ const DAYS: [(&str, &str); 4] =
 
 /// The choices of the user.
 #[derive(Debug, Default)]
-struct Choices {
+struct ListChoices {
     query: String,
     agent: String,
     project: String,
@@ -43,7 +43,7 @@ struct Choices {
 }
 
 /// A session of the list.
-struct Listed {
+struct ListedSession {
     info: SessionInfo,
     /// The number of sessions above it in its thread.
     depth: usize,
@@ -52,15 +52,15 @@ struct Listed {
 }
 
 /// A page of the list.
-struct List {
-    sessions: Vec<Listed>,
+struct SessionListPage {
+    sessions: Vec<ListedSession>,
     next: Option<String>,
 }
 
-impl Choices {
+impl ListChoices {
     fn of(call: &Call) -> Self {
         let text = |name: &str| call.text(name).unwrap_or_default().trim().to_owned();
-        Choices {
+        ListChoices {
             query: text("q"),
             agent: text("agent"),
             project: text("project"),
@@ -110,19 +110,19 @@ impl Choices {
     }
 
     /// Reads a page of the list.
-    async fn read(&self, call: &Call, now: i64) -> Result<List, Problem> {
+    async fn read(&self, call: &Call, now: i64) -> Result<SessionListPage, Problem> {
         let (store, list) = (call.store()?, self.list_query(now)?);
         if !self.query.is_empty() {
             let query = parse(&self.query)?;
             let found = call.node.work.run(move || find(&store, &query, list, FOUND));
             let (sessions, next) = found.await??;
-            let sessions = sessions.into_iter().map(|(info, found)| Listed {
+            let sessions = sessions.into_iter().map(|(info, found)| ListedSession {
                 info,
                 depth: 0,
                 hits: found.hits,
                 hit_count: found.total,
             });
-            return Ok(List {
+            return Ok(SessionListPage {
                 sessions: sessions.collect(),
                 next: next.map(|next| next.to_string()),
             });
@@ -133,8 +133,8 @@ impl Choices {
             "recent" => page.sessions.into_iter().map(|info| (info, 0)).collect(),
             _ => threads(page.sessions),
         };
-        let listed = |(info, depth)| Listed { info, depth, hits: Vec::new(), hit_count: 0 };
-        Ok(List { sessions: sessions.into_iter().map(listed).collect(), next })
+        let listed = |(info, depth)| ListedSession { info, depth, hits: Vec::new(), hit_count: 0 };
+        Ok(SessionListPage { sessions: sessions.into_iter().map(listed).collect(), next })
     }
 }
 
@@ -195,7 +195,7 @@ fn threads(sessions: Vec<SessionInfo>) -> Vec<(SessionInfo, usize)> {
 
 /// Returns only the rows, for the page's script.
 pub(crate) async fn rows(call: Call) -> Answered {
-    let (choices, now) = (Choices::of(&call), unix_millis());
+    let (choices, now) = (ListChoices::of(&call), unix_millis());
     let list = choices.read(&call, now).await?;
     let mut page = Html::default();
     draw_list(&mut page, &choices, &list, now);
@@ -203,11 +203,11 @@ pub(crate) async fn rows(call: Call) -> Answered {
 }
 
 pub(crate) async fn page(call: Call) -> Answered {
-    let (choices, now) = (Choices::of(&call), unix_millis());
+    let (choices, now) = (ListChoices::of(&call), unix_millis());
     let (list, refused) = match choices.read(&call, now).await {
         Ok(list) => (list, None),
         Err(problem) if problem.code.status() == StatusCode::BAD_REQUEST => {
-            (List { sessions: Vec::new(), next: None }, Some(problem.detail))
+            (SessionListPage { sessions: Vec::new(), next: None }, Some(problem.detail))
         }
         Err(problem) => return Err(problem),
     };
@@ -255,7 +255,7 @@ fn agents() -> Vec<(String, String)> {
 }
 
 /// Returns the projects of the listed sessions.
-fn projects(list: &List, choices: &Choices) -> Vec<(String, String)> {
+fn projects(list: &SessionListPage, choices: &ListChoices) -> Vec<(String, String)> {
     let mut known: BTreeSet<&str> =
         list.sessions.iter().map(|listed| listed.info.cwd.as_str()).collect();
     known.insert(&choices.project);
@@ -281,7 +281,7 @@ fn select(page: &mut Html, name: &str, label: &str, chosen: &str, options: &[(St
     page.raw("</select>");
 }
 
-fn draw_list(page: &mut Html, choices: &Choices, list: &List, now: i64) {
+fn draw_list(page: &mut Html, choices: &ListChoices, list: &SessionListPage, now: i64) {
     if list.sessions.is_empty() {
         let is_all = choices.with("/", "order", "") == "/";
         page.element(
@@ -312,7 +312,7 @@ fn draw_list(page: &mut Html, choices: &Choices, list: &List, now: i64) {
     }
 }
 
-fn draw_session(page: &mut Html, choices: &Choices, listed: &Listed, now: i64) {
+fn draw_session(page: &mut Html, choices: &ListChoices, listed: &ListedSession, now: i64) {
     let info = &listed.info;
     let is_live = now - info.modified < LIVE;
     let title = excerpt(info.title(), 200);
@@ -349,7 +349,7 @@ fn draw_session(page: &mut Html, choices: &Choices, listed: &Listed, now: i64) {
     page.raw("</li>");
 }
 
-fn draw_hits(page: &mut Html, choices: &Choices, listed: &Listed) {
+fn draw_hits(page: &mut Html, choices: &ListChoices, listed: &ListedSession) {
     let path = format!("/s/{}", listed.info.id);
     page.raw("<ol class=hits>");
     for hit in &listed.hits {

@@ -35,10 +35,10 @@ const MAX_HITS: usize = 50_000;
 
 /// The trees of a node, the most recently used first.
 #[derive(Debug, Default)]
-pub(crate) struct PageTrees(Mutex<Vec<Slot>>);
+pub(crate) struct PageTrees(Mutex<Vec<CachedTree>>);
 
 #[derive(Debug)]
-struct Slot {
+struct CachedTree {
     space: String,
     id: SessionId,
     tree: Arc<PageTree>,
@@ -56,21 +56,21 @@ pub(crate) struct PageTree {
     leads: Vec<bool>,
     /// The entries by the hashes of their ids, built on first use.
     by_id: OnceLock<HashMap<u64, u32>>,
-    answers: Arc<Answers>,
+    answers: Arc<SilentAnswers>,
     layouts: Mutex<Vec<(LayoutKey, Arc<TreeRows>)>>,
-    found: Mutex<Option<Found>>,
+    found: Mutex<Option<QueryMatches>>,
 }
 
 /// The entries that a query finds.
 #[derive(Debug)]
-struct Found {
+struct QueryMatches {
     query: String,
     nodes: Arc<HashSet<u32>>,
 }
 
 /// The answers of a session that have no text, as far as known, by the hashes of their ids.
 #[derive(Debug, Default)]
-struct Answers {
+struct SilentAnswers {
     silent: Mutex<HashMap<u64, bool>>,
     hasher: RandomState,
     is_scanned: AtomicBool,
@@ -115,7 +115,7 @@ impl PageTrees {
                 tree
             }
         };
-        let slot = Slot { space: space.to_owned(), id: id.clone(), tree: Arc::clone(&tree) };
+        let slot = CachedTree { space: space.to_owned(), id: id.clone(), tree: Arc::clone(&tree) };
         slots.insert(0, slot);
         slots.truncate(MAX_TREES);
         tree
@@ -129,7 +129,7 @@ impl PageTree {
     fn new(
         session: &Session,
         (length, leaf): (u64, Option<EntryId>),
-        answers: Arc<Answers>,
+        answers: Arc<SilentAnswers>,
     ) -> Self {
         let outline = Outline::new(&session.tree(), leaf.as_ref().map(EntryId::as_str));
         let mut next = vec![NONE; outline.len()];
@@ -250,7 +250,8 @@ impl PageTree {
         };
         let count = u32::try_from(self.outline.len()).unwrap_or(NONE);
         let nodes: Arc<HashSet<u32>> = Arc::new((0..count).filter(is_found).collect());
-        *lock(&self.found) = Some(Found { query: query.to_owned(), nodes: Arc::clone(&nodes) });
+        *lock(&self.found) =
+            Some(QueryMatches { query: query.to_owned(), nodes: Arc::clone(&nodes) });
         Ok(nodes)
     }
 

@@ -41,45 +41,50 @@ const SPANS: [(&str, &str); 4] =
 /// A cache of the usage events of sessions, by space and id, valid while the log has the same
 /// length.
 #[derive(Debug)]
-pub(crate) struct KnownUsage {
+pub(crate) struct UsageCache {
     seed: EventSeed,
-    sessions: Mutex<HashMap<(String, SessionId), Known>>,
+    sessions: Mutex<HashMap<(String, SessionId), CachedUsage>>,
 }
 
 #[derive(Debug, Clone)]
-struct Known {
+struct CachedUsage {
     size: u64,
     events: Arc<SessionEvents>,
 }
 
-impl Default for KnownUsage {
+impl Default for UsageCache {
     fn default() -> Self {
-        KnownUsage { seed: EventSeed::random(), sessions: Mutex::default() }
+        UsageCache { seed: EventSeed::random(), sessions: Mutex::default() }
     }
 }
 
 /// The sessions that were counted, and the number of those that were not.
-struct Counted {
+struct CountedSessions {
     sessions: Vec<(SessionInfo, Arc<SessionEvents>)>,
     missing: usize,
 }
 
-impl KnownUsage {
+impl UsageCache {
     /// Returns the events of all sessions, and reads unknown ones for a limited time.
     pub(crate) fn read_all(
         &self,
         space: &str,
         store: &Arc<dyn Store>,
     ) -> Result<treering_mcp::UsageRead, Problem> {
-        let Counted { sessions, missing } = self.read(space, store, 0)?;
+        let CountedSessions { sessions, missing } = self.read(space, store, 0)?;
         Ok(treering_mcp::UsageRead { seed: self.seed, sessions, missing })
     }
 
     /// Returns the events of all sessions since a time, and reads unknown ones for a limited time.
-    fn read(&self, space: &str, store: &Arc<dyn Store>, since: i64) -> Result<Counted, Problem> {
+    fn read(
+        &self,
+        space: &str,
+        store: &Arc<dyn Store>,
+        since: i64,
+    ) -> Result<CountedSessions, Problem> {
         let start = Instant::now();
         let mut query = ListQuery::new().limit(1000).since(since);
-        let mut counted = Counted { sessions: Vec::new(), missing: 0 };
+        let mut counted = CountedSessions { sessions: Vec::new(), missing: 0 };
         loop {
             let page = store.list(&query)?;
             for info in page.sessions {
@@ -96,7 +101,8 @@ impl KnownUsage {
                         None => continue,
                     },
                 };
-                self.lock().insert(key, Known { size: info.size, events: Arc::clone(&events) });
+                self.lock()
+                    .insert(key, CachedUsage { size: info.size, events: Arc::clone(&events) });
                 counted.sessions.push((info, events));
             }
             match page.next {
@@ -106,7 +112,7 @@ impl KnownUsage {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(String, SessionId), Known>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(String, SessionId), CachedUsage>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -126,14 +132,14 @@ impl KnownUsage {
 
 /// The choices of the user.
 #[derive(Debug, Clone)]
-struct Choices {
+struct UsageChoices {
     by: &'static str,
     group: GroupBy,
     days: Option<u32>,
     is_tokens: bool,
 }
 
-impl Choices {
+impl UsageChoices {
     fn of(call: &Call) -> Self {
         let wanted = call.text("by").unwrap_or("day");
         let group = GROUPS.iter().find(|(name, ..)| *name == wanted).unwrap_or(&GROUPS[0]);
@@ -142,7 +148,7 @@ impl Choices {
             Some(days) => days.parse().ok(),
         };
         let is_tokens = call.text("measure") == Some("tokens");
-        Choices { by: group.0, group: group.2, days, is_tokens }
+        UsageChoices { by: group.0, group: group.2, days, is_tokens }
     }
 
     fn link(&self, path: &str, by: &str, days: &str, measure: &str) -> String {
@@ -172,22 +178,22 @@ impl Choices {
 }
 
 /// A row of the page, which does not borrow the events.
-struct Shown {
+struct UsageRow {
     name: String,
     link: Option<String>,
     usage: Usage,
     sessions: usize,
 }
 
-struct Page {
-    rows: Vec<Shown>,
+struct UsagePage {
+    rows: Vec<UsageRow>,
     total: Usage,
     sessions: usize,
     missing: usize,
     prices: String,
 }
 
-async fn read(call: &Call, choices: &Choices) -> Result<Page, Problem> {
+async fn read(call: &Call, choices: &UsageChoices) -> Result<UsagePage, Problem> {
     let (node, store, space) = (Arc::clone(&call.node), call.store()?, call.space().to_owned());
     let choices = choices.clone();
     let page = call.node.work.run(move || {
@@ -201,7 +207,7 @@ async fn read(call: &Call, choices: &Choices) -> Result<Page, Problem> {
         let events = events.within(since..);
         let report = events.report(choices.group, &zone);
         let rows = rows(&choices, &report, &events, (now, &zone));
-        Ok::<_, Problem>(Page {
+        Ok::<_, Problem>(UsagePage {
             rows,
             total: report.total.usage,
             sessions: report.total.sessions,
@@ -213,12 +219,12 @@ async fn read(call: &Call, choices: &Choices) -> Result<Page, Problem> {
 }
 
 fn rows(
-    choices: &Choices,
+    choices: &UsageChoices,
     report: &Report<'_>,
     events: &UsageEvents<'_>,
     (now, zone): (i64, &Zone),
-) -> Vec<Shown> {
-    let mut rows: Vec<Shown> = Vec::new();
+) -> Vec<UsageRow> {
+    let mut rows: Vec<UsageRow> = Vec::new();
     // Days without usage must be visible.
     if let (GroupBy::Day, Some(days)) = (choices.group, choices.days) {
         let known: HashMap<&str, usize> =
@@ -230,7 +236,7 @@ fn rows(
             }
             let row = known.get(name.as_str()).and_then(|at| report.rows.get(*at));
             let usage = row.map(|row| row.usage).unwrap_or_default();
-            rows.push(Shown {
+            rows.push(UsageRow {
                 name,
                 link: None,
                 usage,
@@ -254,7 +260,7 @@ fn rows(
             _ => (row.name.clone(), None),
         };
         let name = if name.is_empty() { "unknown".to_owned() } else { name };
-        rows.push(Shown { name, link, usage: row.usage, sessions: row.sessions });
+        rows.push(UsageRow { name, link, usage: row.usage, sessions: row.sessions });
     }
     if choices.group != GroupBy::Day {
         rows.sort_by(|a, b| choices.value(&b.usage).total_cmp(&choices.value(&a.usage)));
@@ -263,7 +269,7 @@ fn rows(
 }
 
 pub(crate) async fn page(call: Call) -> Answered {
-    let choices = Choices::of(&call);
+    let choices = UsageChoices::of(&call);
     let shown = read(&call, &choices).await?;
     let frame = Frame::new("Usage", Section::Usage, "context.js", &call);
     let mut page = Html::default();
@@ -333,7 +339,7 @@ fn tab(page: &mut Html, link: &str, name: &str, is_chosen: bool) {
     page.raw(if is_chosen { " aria-current=true>" } else { ">" }).raw(name).raw("</a>");
 }
 
-fn table(page: &mut Html, choices: &Choices, shown: &Page) {
+fn table(page: &mut Html, choices: &UsageChoices, shown: &UsagePage) {
     page.raw("<div class=tw><table><thead><tr>");
     page.raw("<th scope=col>").text(choices.by);
     for name in ["sessions", "requests", "input", "output", "cached", "total", "cost"] {
@@ -341,7 +347,7 @@ fn table(page: &mut Html, choices: &Choices, shown: &Page) {
     }
     page.raw("</th></tr></thead><tbody>");
     let is_day = choices.group == GroupBy::Day;
-    let order: Vec<&Shown> = match is_day {
+    let order: Vec<&UsageRow> = match is_day {
         true => shown.rows.iter().rev().filter(|row| row.usage.requests > 0).collect(),
         false => shown.rows.iter().collect(),
     };
@@ -376,7 +382,7 @@ fn table(page: &mut Html, choices: &Choices, shown: &Page) {
 
 /// Returns the table as CSV.
 pub(crate) async fn csv(call: Call) -> Answered {
-    let choices = Choices::of(&call);
+    let choices = UsageChoices::of(&call);
     let shown = read(&call, &choices).await?;
     let mut text = format!(
         "{},sessions,requests,input,output,cache_read,cache_write,total,cost,unpriced\r\n",
