@@ -60,7 +60,7 @@ pub(crate) fn run<T>(
         runtime.map_err(|error| Failure::message(format!("cannot start the runtime: {error}")))?;
     let cancel = CancellationToken::new();
     let (mut events, mut deltas) = (agent.subscribe(), agent.subscribe_deltas());
-    let mut waiting = Waiting::new();
+    let mut waiting = SummaryProgress::new();
     let done = runtime.block_on(async {
         let work = operation(&cancel);
         tokio::pin!(work);
@@ -106,17 +106,17 @@ fn failure(error: AgentError) -> Failure {
 }
 
 /// Shows on a terminal that a summary is being written.
-struct Waiting {
+struct SummaryProgress {
     terminal: bool,
     next: Instant,
     characters: usize,
     shown: bool,
 }
 
-impl Waiting {
+impl SummaryProgress {
     fn new() -> Self {
         let terminal = io::stderr().is_terminal();
-        Waiting { terminal, next: Instant::now(), characters: 0, shown: false }
+        SummaryProgress { terminal, next: Instant::now(), characters: 0, shown: false }
     }
 
     fn event(&mut self, event: &Event) {

@@ -49,7 +49,7 @@ Your text is still in the editor. Everything else works without a model: `!COMMA
 
 /// The first screen.
 #[derive(Debug)]
-pub(crate) enum Show {
+pub(crate) enum FirstScreen {
     /// The list of all sessions.
     Picker,
     /// The tree of a session.
@@ -79,7 +79,7 @@ fn is_dumb(terminal: Option<&str>) -> bool {
 
 /// Shows the interface until the user leaves it.
 pub(crate) fn show(
-    first: Show,
+    first: FirstScreen,
     config: Config,
     models: Models,
     store: Option<Arc<dyn Store>>,
@@ -101,9 +101,9 @@ pub(crate) fn show(
     let setup = setup(&config, &models, store.as_ref(), out)?;
     let sessions = InterfaceSessions { config, models, store, dir: current_dir()? };
     let first = match first {
-        Show::Picker => StartScreen::Picker,
-        Show::Tree(session) => StartScreen::Tree(sessions.agent(session)),
-        Show::Chat(session) => StartScreen::Chat(sessions.agent(session)),
+        FirstScreen::Picker => StartScreen::Picker,
+        FirstScreen::Tree(session) => StartScreen::Tree(sessions.agent(session)),
+        FirstScreen::Chat(session) => StartScreen::Chat(sessions.agent(session)),
     };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();

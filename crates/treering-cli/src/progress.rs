@@ -45,7 +45,7 @@ impl Work {
 
 /// The line of progress, and its part on the screen. It uses no clock and no terminal.
 #[derive(Debug)]
-struct Line {
+struct ProgressLine {
     work: Work,
     /// The line on the screen; empty if there is none.
     drawn: String,
@@ -53,9 +53,9 @@ struct Line {
     is_on: bool,
 }
 
-impl Line {
+impl ProgressLine {
     const fn new() -> Self {
-        Line { work: Work::Unknown, drawn: String::new(), is_on: false }
+        ProgressLine { work: Work::Unknown, drawn: String::new(), is_on: false }
     }
 
     /// Returns the text to write after the command has run for `time`.
@@ -82,10 +82,10 @@ impl Line {
     }
 }
 
-static LINE: Mutex<Line> = Mutex::new(Line::new());
+static LINE: Mutex<ProgressLine> = Mutex::new(ProgressLine::new());
 static STOPPED: Condvar = Condvar::new();
 
-fn lock() -> MutexGuard<'static, Line> {
+fn lock() -> MutexGuard<'static, ProgressLine> {
     LINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -176,13 +176,13 @@ impl Drop for Meter {
 mod tests {
     use super::*;
 
-    fn at(line: &mut Line, millis: u64) -> String {
+    fn at(line: &mut ProgressLine, millis: u64) -> String {
         line.draw(Duration::from_millis(millis))
     }
 
     #[test]
     fn a_line_appears_after_a_second_and_covers_the_one_before() {
-        let mut line = Line { is_on: true, ..Line::new() };
+        let mut line = ProgressLine { is_on: true, ..ProgressLine::new() };
         assert_eq!(at(&mut line, 999), "");
         assert_eq!(line.erase(), "", "nothing was drawn");
         assert_eq!(at(&mut line, 1000), "\rworking, 1 s");
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn nothing_is_drawn_where_nothing_is_shown() {
-        let mut line = Line::new();
+        let mut line = ProgressLine::new();
         assert_eq!(at(&mut line, 60_000), "");
         assert_eq!(line.erase(), "");
     }

@@ -19,12 +19,12 @@ use treering_redact::Redactor;
 #[derive(Debug, Clone)]
 pub(crate) struct SessionArg {
     path: PathBuf,
-    stored: Option<Stored>,
+    stored: Option<StoreSession>,
 }
 
 /// A session of a store.
 #[derive(Debug, Clone)]
-struct Stored {
+struct StoreSession {
     store: Arc<dyn Store>,
     id: SessionId,
 }
@@ -38,7 +38,7 @@ impl SessionArg {
     /// Sets the session of a store that the argument names.
     pub(crate) fn set_stored(&mut self, store: Arc<dyn Store>, id: SessionId) {
         self.path = PathBuf::from(id.as_str());
-        self.stored = Some(Stored { store, id });
+        self.stored = Some(StoreSession { store, id });
     }
 
     /// Returns the store and the id, if it is a session of a store.
@@ -56,7 +56,7 @@ impl SessionArg {
         let name = self.path.file_name().unwrap_or(self.path.as_os_str());
         progress::doing(&format!("reading {}", safe_line(&name.to_string_lossy())));
         match &self.stored {
-            Some(Stored { store, id }) => Session::open_in(store, id, options),
+            Some(StoreSession { store, id }) => Session::open_in(store, id, options),
             None => Session::open_with(&self.path, options),
         }
     }
@@ -72,7 +72,7 @@ impl SessionArg {
     /// Sets the store for new sessions and forks of an agent to that of the session.
     pub(crate) fn agent(&self, agent: AgentSession) -> AgentSession {
         match &self.stored {
-            Some(Stored { store, .. }) => agent.with_store(Arc::clone(store)),
+            Some(StoreSession { store, .. }) => agent.with_store(Arc::clone(store)),
             None => agent,
         }
     }
@@ -80,7 +80,7 @@ impl SessionArg {
     /// Returns the context at the active leaf, from the end of the log.
     pub(crate) fn active_projection(&self) -> Result<Projection, Failure> {
         Ok(match &self.stored {
-            Some(Stored { store, id }) => match store.file(id)? {
+            Some(StoreSession { store, id }) => match store.file(id)? {
                 Some(file) => treering::active_projection(file)?,
                 None => treering::active_projection_of(store.open(id)?)?,
             },
@@ -96,7 +96,7 @@ impl SessionArg {
     pub(crate) fn file(&self) -> Result<&Path, Failure> {
         match &self.stored {
             None => Ok(&self.path),
-            Some(Stored { store, id }) => Err(needs_file(&store.location(), id.as_str())),
+            Some(StoreSession { store, id }) => Err(needs_file(&store.location(), id.as_str())),
         }
     }
 }

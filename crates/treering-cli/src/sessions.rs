@@ -51,7 +51,7 @@ pub(crate) fn project(places: &Places) -> Project {
 
 /// The treatment of an argument that names neither a file nor a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unknown {
+pub(crate) enum UnknownArgument {
     /// The argument is an error.
     Fails,
     /// The argument is the path of a new file.
@@ -62,7 +62,7 @@ pub(crate) enum Unknown {
 /// that is looked up in the store, or in the index of this machine if there is none.
 pub(crate) fn locate(
     argument: &mut SessionArg,
-    unknown: Unknown,
+    unknown: UnknownArgument,
     store: &StoreChoice,
 ) -> Result<(), Failure> {
     if let Some((store, id)) = argument.to_str().and_then(stores::address).transpose()? {
@@ -77,7 +77,11 @@ pub(crate) fn locate(
         Some(store) => {
             let id = match (find(&store, &text)?, SessionId::new(&text)) {
                 (Ok(id), _) => id,
-                (Err(AddressError::Unknown { .. }), Ok(id)) if unknown == Unknown::IsAPath => id,
+                (Err(AddressError::Unknown { .. }), Ok(id))
+                    if unknown == UnknownArgument::IsAPath =>
+                {
+                    id
+                }
                 (Err(error), _) => return Err(failure_in(&store, &error)),
             };
             argument.set_stored(store, id);
@@ -111,7 +115,7 @@ fn find(store: &Arc<dyn Store>, text: &str) -> Result<Result<SessionId, AddressE
 /// Replaces an argument by the path of the session file that it names on this machine.
 pub(crate) fn locate_file(
     argument: &mut PathBuf,
-    unknown: Unknown,
+    unknown: UnknownArgument,
     store: &StoreChoice,
 ) -> Result<(), Failure> {
     if let Some((store, id)) = argument.to_str().and_then(stores::address).transpose()? {
@@ -129,7 +133,7 @@ pub(crate) fn locate_file(
     match resolve(text, &contents.sessions, &project(index.places())) {
         Ok(session) => *argument = session.path.clone(),
         Err(AddressError::Unknown { .. })
-            if unknown == Unknown::IsAPath && !text.starts_with('@') => {}
+            if unknown == UnknownArgument::IsAPath && !text.starts_with('@') => {}
         Err(error) => return Err(failure(&error)),
     }
     Ok(())

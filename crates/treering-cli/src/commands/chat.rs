@@ -4,7 +4,7 @@ use crate::agent::provider;
 use crate::amounts::json_usage;
 use crate::config::Config;
 use crate::error::Failure;
-use crate::interface::{self, Show};
+use crate::interface::{self, FirstScreen};
 use crate::models::Models;
 use crate::output::{self, Output, json_string, json_string_or_null};
 use crate::session_arg::SessionArg;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let Some(prompt) = prompt else {
         let store = args.session.as_ref().and_then(SessionArg::store);
         let store = store.map(|(store, _)| Arc::clone(store));
-        return interface::show(Show::Chat(session), config, models, store, out);
+        return interface::show(FirstScreen::Chat(session), config, models, store, out);
     };
     let hint = "`treering help summarizers` explains how to configure a model";
     let model = models.chosen();
@@ -149,9 +149,9 @@ async fn say(
     let (pieces, mut arriving) = tokio::sync::mpsc::unbounded_channel();
     let on_delta: OnDelta = Box::new(move |delta| {
         let piece = match delta {
-            Delta::Text(text) => Piece::Text(text.to_owned()),
-            Delta::Restart => Piece::Restart,
-            Delta::Retry(notice) => Piece::Retry(notice.to_string()),
+            Delta::Text(text) => AnswerPiece::Text(text.to_owned()),
+            Delta::Restart => AnswerPiece::Restart,
+            Delta::Retry(notice) => AnswerPiece::Retry(notice.to_string()),
             // Thinking is recorded in the session but not printed.
             _ => return,
         };
@@ -180,7 +180,7 @@ async fn say(
 }
 
 /// A piece of an answer.
-enum Piece {
+enum AnswerPiece {
     Text(String),
     /// The answer begins again, and the text so far must be discarded.
     Restart,
@@ -200,16 +200,16 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    fn print(&mut self, piece: Piece) {
+    fn print(&mut self, piece: AnswerPiece) {
         match piece {
-            Piece::Retry(why) => output::write_notice("warning", &safe_line(&why)),
+            AnswerPiece::Retry(why) => output::write_notice("warning", &safe_line(&why)),
             _ if self.is_silent || self.written.is_err() => {}
-            Piece::Text(text) => {
+            AnswerPiece::Text(text) => {
                 self.ends_line = text.ends_with('\n');
                 let text = if self.is_safe { text } else { safe_lines(&text) };
                 self.written = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
             }
-            Piece::Restart => {
+            AnswerPiece::Restart => {
                 output::write_notice("warning", "the connection was lost: the answer begins again");
             }
         }

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let intro = "A conversation about a bug. One fix was tried, then abandoned for a better one.";
     writeln!(out, "{intro}\n")?;
     command(&format!("{program} tree {word}"), out)?;
-    tree::write(&session, tree::Shown::default(), out)?;
+    tree::write(&session, tree::ShownEntries::default(), out)?;
     writeln!(out)?;
     let explanation = "Nothing was deleted: • marks the path the model sees. On it, a compaction stands for the \
                        beginning\nand a branch summary for the abandoned fix:";

@@ -51,8 +51,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     };
     let diff = session.diff_with(&a, other, &b)?;
     let sides = [
-        Shown { name: "A", leaf: a, side: &diff.a, session: &session },
-        Shown { name: "B", leaf: b, side: &diff.b, session: other },
+        ComparedBranch { name: "A", leaf: a, side: &diff.a, session: &session },
+        ComparedBranch { name: "B", leaf: b, side: &diff.b, session: other },
     ];
     if args.json {
         out.write_all(b"{\"commonAncestor\":")?;
@@ -77,14 +77,14 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 }
 
 /// One of the branches.
-struct Shown<'a> {
+struct ComparedBranch<'a> {
     name: &'static str,
     leaf: EntryId,
     side: &'a Side,
     session: &'a Session,
 }
 
-impl Shown<'_> {
+impl ComparedBranch<'_> {
     fn write(&self, full: bool, out: &mut Output) -> Result<(), Failure> {
         let (tree, side) = (self.session.tree(), self.side);
         let ids = ShortIds::of(&tree);

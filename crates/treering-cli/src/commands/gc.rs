@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn sum_up(items: &[Item], done: bool) {
+fn sum_up(items: &[RemovableFile], done: bool) {
     let total = size(items.iter().map(|item| item.size).sum());
     let files = count(items.len(), "file", "files");
     match (items.is_empty(), done) {
@@ -93,37 +93,37 @@ fn sum_up(items: &[Item], done: bool) {
 
 /// The reason why a file can be removed.
 #[derive(Debug, PartialEq, Eq)]
-enum Reason {
+enum RemovalReason {
     Empty,
     Duplicate { keeps: PathBuf },
     Unfinished,
 }
 
 #[derive(Debug)]
-struct Item {
+struct RemovableFile {
     path: PathBuf,
-    reason: Reason,
+    reason: RemovalReason,
     size: u64,
 }
 
-impl Item {
+impl RemovableFile {
     /// Returns the file, if it has not been modified for long enough and is not locked.
-    fn of(path: PathBuf, reason: Reason) -> Option<Self> {
+    fn of(path: PathBuf, reason: RemovalReason) -> Option<Self> {
         let metadata = fs::symlink_metadata(&path).ok().filter(|metadata| metadata.is_file())?;
         let is_old = housekeeping::idle(metadata.modified, clock::now()) >= LEFT_ALONE;
         let is_free = is_old && housekeeping::hold(&path, Recent::Accepted, clock::now()).is_ok();
-        is_free.then_some(Item { path, reason, size: metadata.len })
+        is_free.then_some(RemovableFile { path, reason, size: metadata.len })
     }
 
     /// Moves the file to the trash, if it has not changed.
     fn dispose(&self) -> Result<Option<PathBuf>, Failure> {
         let _held = housekeeping::hold(&self.path, Recent::Refused, clock::now())?;
         let is_still_so = match &self.reason {
-            Reason::Empty => is_empty(&self.path),
-            Reason::Duplicate { keeps } => {
+            RemovalReason::Empty => is_empty(&self.path),
+            RemovalReason::Duplicate { keeps } => {
                 housekeeping::is_same(&self.path, keeps).unwrap_or(false)
             }
-            Reason::Unfinished => true,
+            RemovalReason::Unfinished => true,
         };
         match is_still_so {
             true => rm::to_trash(&self.path).map(Some),
@@ -133,9 +133,9 @@ impl Item {
 
     fn write(&self, trash: Option<&Path>, json: bool, out: &mut Output) -> Result<(), Failure> {
         let (name, keeps) = match &self.reason {
-            Reason::Empty => ("empty", None),
-            Reason::Duplicate { keeps } => ("duplicate", Some(&**keeps)),
-            Reason::Unfinished => ("unfinished", None),
+            RemovalReason::Empty => ("empty", None),
+            RemovalReason::Duplicate { keeps } => ("duplicate", Some(&**keeps)),
+            RemovalReason::Unfinished => ("unfinished", None),
         };
         if json {
             out.write_all(b"{\"path\":")?;
@@ -158,7 +158,7 @@ impl Item {
 }
 
 /// Returns sessions without messages, and unfinished session files.
-fn empty(contents: &Contents) -> Vec<Item> {
+fn empty(contents: &Contents) -> Vec<RemovableFile> {
     let silent = contents
         .sessions
         .iter()
@@ -167,7 +167,7 @@ fn empty(contents: &Contents) -> Vec<Item> {
     let skipped = contents.skipped.iter().map(|skipped| &skipped.path);
     let is_blank = |path: &&PathBuf| path.metadata().is_ok_and(|m| m.is_file() && m.len() == 0);
     let all = silent.chain(skipped.filter(is_blank)).filter(|path| is_empty(path));
-    all.filter_map(|path| Item::of(path.clone(), Reason::Empty)).collect()
+    all.filter_map(|path| RemovableFile::of(path.clone(), RemovalReason::Empty)).collect()
 }
 
 /// Returns whether a file has neither messages nor names, but at most settings.
@@ -182,7 +182,10 @@ fn is_empty(path: &Path) -> bool {
 }
 
 /// Returns sessions that are exact copies of others.
-fn duplicates<'a>(sessions: impl Iterator<Item = &'a SessionInfo>, places: &Places) -> Vec<Item> {
+fn duplicates<'a>(
+    sessions: impl Iterator<Item = &'a SessionInfo>,
+    places: &Places,
+) -> Vec<RemovableFile> {
     let mut alike: HashMap<(&str, u64), Vec<&SessionInfo>> = HashMap::new();
     for session in sessions {
         alike.entry((session.id.as_str(), session.size)).or_default().push(session);
@@ -200,8 +203,8 @@ fn duplicates<'a>(sessions: impl Iterator<Item = &'a SessionInfo>, places: &Plac
         let Some((keeps, others)) = group.split_first() else { continue };
         for other in others {
             if housekeeping::is_same(&other.path, &keeps.path).unwrap_or(false) {
-                let reason = Reason::Duplicate { keeps: keeps.path.clone() };
-                items.extend(Item::of(other.path.clone(), reason));
+                let reason = RemovalReason::Duplicate { keeps: keeps.path.clone() };
+                items.extend(RemovableFile::of(other.path.clone(), reason));
             }
         }
     }
@@ -220,6 +223,6 @@ fn rank(session: &SessionInfo, places: &Places) -> u8 {
     u8::from(is_agents) * 2 + u8::from(is_of_project)
 }
 
-fn unfinished(path: PathBuf) -> Option<Item> {
-    Item::of(path, Reason::Unfinished)
+fn unfinished(path: PathBuf) -> Option<RemovableFile> {
+    RemovableFile::of(path, RemovalReason::Unfinished)
 }

@@ -86,11 +86,11 @@ fn write_place(
     json: bool,
     out: &mut Output,
 ) -> Result<(), Failure> {
-    write_report(&Report { leaf, old, moved: None }, json, out)
+    write_report(&MoveReport { leaf, old, moved: None }, json, out)
 }
 
 /// A report about the new leaf.
-struct Report {
+struct MoveReport {
     leaf: Option<EntryId>,
     old: Option<EntryId>,
     /// The move, if the leaf has moved.
@@ -113,12 +113,12 @@ pub(super) fn write_navigation(
         }
         Navigation::Moved(moved) => {
             let (leaf, old) = (moved.new_leaf.clone(), moved.old_leaf.clone());
-            write_report(&Report { leaf, old, moved: Some(moved) }, json, out)
+            write_report(&MoveReport { leaf, old, moved: Some(moved) }, json, out)
         }
     }
 }
 
-fn write_report(report: &Report, json: bool, out: &mut Output) -> Result<(), Failure> {
+fn write_report(report: &MoveReport, json: bool, out: &mut Output) -> Result<(), Failure> {
     let id = |id: &Option<EntryId>| id.as_ref().map(EntryId::to_string);
     let moved = report.moved.as_deref();
     let summary = moved.and_then(|moved| moved.summary.as_ref()?.text("summary"));

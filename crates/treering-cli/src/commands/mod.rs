@@ -54,7 +54,7 @@ pub(crate) use open::go_on;
 use crate::error::Failure;
 use crate::output::{self, Output};
 use crate::session_arg::SessionArg;
-use crate::sessions::{self, Unknown};
+use crate::sessions::{self, UnknownArgument};
 use crate::signals;
 use crate::stores::StoreChoice;
 use crate::text::{safe_line, shell_word};
@@ -266,9 +266,9 @@ impl Command {
     /// Finds the sessions that the arguments of the command name, unless they are paths.
     pub(crate) fn locate(&mut self, store: &StoreChoice) -> Result<(), Failure> {
         let unknown = match self {
-            Command::Append(_) => Unknown::IsAPath,
-            Command::Chat(args) if args.new => Unknown::IsAPath,
-            _ => Unknown::Fails,
+            Command::Append(_) => UnknownArgument::IsAPath,
+            Command::Chat(args) if args.new => UnknownArgument::IsAPath,
+            _ => UnknownArgument::Fails,
         };
         self.arguments().into_iter().try_for_each(|argument| match argument {
             Argument::Session(session) => sessions::locate(session, unknown, store),

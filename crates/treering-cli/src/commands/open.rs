@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::error::Failure;
-use crate::interface::{self, Show};
+use crate::interface::{self, FirstScreen};
 use crate::models::Models;
 use crate::output::Output;
 use crate::session_arg::SessionArg;
@@ -26,9 +26,9 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     match &args.session {
         Some(session) => {
             let store = session.store().map(|(store, _)| store.clone());
-            show(Show::Tree(interface::open(session)?), store, out)
+            show(FirstScreen::Tree(interface::open(session)?), store, out)
         }
-        None => show(Show::Picker, store.open()?, out),
+        None => show(FirstScreen::Picker, store.open()?, out),
     }
 }
 
@@ -40,20 +40,22 @@ pub(crate) fn go_on(out: &mut Output) -> Result<(), Failure> {
         None => {
             let mut latest = PathBuf::from("@latest");
             let local = StoreChoice::default();
-            sessions::locate_file(&mut latest, sessions::Unknown::Fails, &local).map_err(|_| {
-                let what = "this directory has no session to continue";
-                Failure::with_hint(
-                    what,
-                    "`treering chat` starts one; `treering` lists all sessions",
-                )
-            })?;
+            sessions::locate_file(&mut latest, sessions::UnknownArgument::Fails, &local).map_err(
+                |_| {
+                    let what = "this directory has no session to continue";
+                    Failure::with_hint(
+                        what,
+                        "`treering chat` starts one; `treering` lists all sessions",
+                    )
+                },
+            )?;
             latest
         }
     };
-    show(Show::Chat(interface::open(&SessionArg::from(file))?), None, out)
+    show(FirstScreen::Chat(interface::open(&SessionArg::from(file))?), None, out)
 }
 
-fn show(first: Show, store: Option<Arc<dyn Store>>, out: &Output) -> Result<(), Failure> {
+fn show(first: FirstScreen, store: Option<Arc<dyn Store>>, out: &Output) -> Result<(), Failure> {
     let config = Config::load()?;
     let models = Models::new(&config, None, None);
     interface::show(first, config, models, store, out)

@@ -5,7 +5,7 @@ use crate::error::Failure;
 use crate::output::Output;
 use crate::resume::Resume;
 use crate::session_arg::SessionArg;
-use crate::sessions::{self, Unknown};
+use crate::sessions::{self, UnknownArgument};
 use crate::stores::StoreChoice;
 use crate::typed::TypedEntry;
 use std::io::Write;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         Some(file) => file.open()?,
         None => {
             let mut latest = PathBuf::from("@latest");
-            sessions::locate_file(&mut latest, Unknown::Fails, &StoreChoice::default())?;
+            sessions::locate_file(&mut latest, UnknownArgument::Fails, &StoreChoice::default())?;
             SessionArg::from(latest).open()?
         }
     };

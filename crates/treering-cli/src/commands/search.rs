@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     let started = Instant::now();
     let meter = Meter::new();
     let mut report =
-        Report { args, out, now: options.now, first: true, skipped: Vec::new(), meter };
+        ResultPrinter { args, out, now: options.now, first: true, skipped: Vec::new(), meter };
     let mut failed = None;
     let show = |found| match report.show(found) {
         Ok(()) => ControlFlow::Continue(()),
@@ -157,7 +157,7 @@ fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-struct Report<'a> {
+struct ResultPrinter<'a> {
     args: &'a Args,
     out: &'a mut Output,
     now: i64,
@@ -166,7 +166,7 @@ struct Report<'a> {
     meter: Meter,
 }
 
-impl Report<'_> {
+impl ResultPrinter<'_> {
     fn show(&mut self, found: Found) -> Result<(), Failure> {
         match found {
             Found::Unreadable(_, error) => {

@@ -41,7 +41,7 @@ pub(crate) struct Args {
 }
 
 /// A session that was counted.
-struct Counted {
+struct CountedSession {
     path: PathBuf,
     id: String,
     agent: &'static str,
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         let session = file.open()?;
         let report = {
             let branch = args.branch.as_ref().map(|entry| entry.resolve(&session)).transpose()?;
-            Report::of_one(&session, file, branch.as_ref())?
+            StatsReport::of_one(&session, file, branch.as_ref())?
         };
         return match args.json {
             true => write_json(&report, out),
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         let hint = "give one file, or leave --branch out";
         return Err(Failure::with_hint("--branch applies to a single session", hint));
     }
-    let (report, failed) = Report::of_many(&args.files)?;
+    let (report, failed) = StatsReport::of_many(&args.files)?;
     match args.json {
         true => write_json(&report, out)?,
         false => report.write(out)?,
@@ -83,14 +83,14 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     if failed.is_empty() { Ok(()) } else { Err(Failure::Said) }
 }
 
-struct Report {
-    sessions: Vec<Counted>,
+struct StatsReport {
+    sessions: Vec<CountedSession>,
     stats: Stats,
     shared: Usage,
     context: Option<ContextTokens>,
 }
 
-impl Report {
+impl StatsReport {
     fn of_one(session: &Session, file: &Path, branch: Option<&EntryId>) -> Result<Self, Failure> {
         let mut ledger = Ledger::default().with_prices(Arc::new(prices::in_force()?));
         let added = match branch {
@@ -101,9 +101,9 @@ impl Report {
             Some(leaf) => session.context_tokens_at(leaf)?,
             None => session.context_tokens()?,
         };
-        let sessions = vec![Counted::of(session, file, added)];
+        let sessions = vec![CountedSession::of(session, file, added)];
         let (stats, shared) = (ledger.stats(), ledger.shared());
-        Ok(Report { sessions, stats, shared, context: Some(context) })
+        Ok(StatsReport { sessions, stats, shared, context: Some(context) })
     }
 
     /// Returns the totals of the sessions that can be read, and the errors of the others.
@@ -115,21 +115,21 @@ impl Report {
             meter.show(Progress::new(done, total));
             let counted = file
                 .open()
-                .and_then(|session| Ok(Counted::of(&session, file, ledger.add(&session)?)));
+                .and_then(|session| Ok(CountedSession::of(&session, file, ledger.add(&session)?)));
             match counted {
                 Ok(counted) => sessions.push(counted),
                 Err(error) => failed.push(error),
             }
         }
         let (stats, shared) = (ledger.stats(), ledger.shared());
-        Ok((Report { sessions, stats, shared, context: None }, failed))
+        Ok((StatsReport { sessions, stats, shared, context: None }, failed))
     }
 }
 
-impl Counted {
+impl CountedSession {
     fn of(session: &Session, file: &Path, added: Added) -> Self {
         let (id, name) = (session.id().to_string(), session.name());
-        Counted { path: file.to_owned(), id, agent: session.dialect().name(), name, added }
+        CountedSession { path: file.to_owned(), id, agent: session.dialect().name(), name, added }
     }
 
     fn title(&self) -> String {
@@ -155,7 +155,7 @@ fn cells(usage: &Usage) -> [String; 7] {
     ]
 }
 
-impl Report {
+impl StatsReport {
     fn write(&self, out: &mut Output) -> Result<(), Failure> {
         self.write_facts(out)?;
         let groups = self.groups();
@@ -219,7 +219,7 @@ impl Report {
         models.sort_by_key(|(_, usage)| std::cmp::Reverse((usage.total_cost(), usage.total())));
         let mut groups = vec![("FOR", purposes), ("WHERE", places.collect()), ("MODEL", models)];
         if self.sessions.len() != 1 {
-            let session = |counted: &Counted| (counted.title(), counted.added.usage);
+            let session = |counted: &CountedSession| (counted.title(), counted.added.usage);
             let mut sessions: Vec<_> = self.sessions.iter().map(session).collect();
             if !self.shared.is_empty() {
                 sessions.push(("in several, counted once".to_owned(), self.shared));
@@ -287,7 +287,7 @@ fn tally<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-fn write_json(report: &Report, out: &mut Output) -> Result<(), Failure> {
+fn write_json(report: &StatsReport, out: &mut Output) -> Result<(), Failure> {
     let stats = &report.stats;
     out.write_all(b"{\"sessions\":[")?;
     for (at, session) in report.sessions.iter().enumerate() {

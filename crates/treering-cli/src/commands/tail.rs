@@ -38,7 +38,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let mut poll = PollLoop::new(&args.idle)?;
-    let mut file = File::new(&args.file);
+    let mut file = TailedFile::new(&args.file);
     let session = args.file.open()?;
     let mut tail =
         Tail { session, ids: None, calls: Calls::last(8192), before: None, json: args.json };
@@ -65,15 +65,15 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 }
 
 /// The file with its metadata.
-struct File<'a> {
+struct TailedFile<'a> {
     path: &'a Path,
     stamp: Option<Stamp>,
     trouble: Option<String>,
 }
 
-impl<'a> File<'a> {
+impl<'a> TailedFile<'a> {
     fn new(path: &'a Path) -> Self {
-        File { path, stamp: stamp(path), trouble: None }
+        TailedFile { path, stamp: stamp(path), trouble: None }
     }
 
     /// Reports a change of the file other than growing.

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     if args.json {
         return write_json(&session, out);
     }
-    write(&session, Shown { all: args.all, sidechains: args.sidechains }, out)?;
+    write(&session, ShownEntries { all: args.all, sidechains: args.sidechains }, out)?;
     warn_of_findings(&session, &args.file, out)
 }
 
@@ -113,12 +113,12 @@ fn write_json(session: &Session, out: &mut Output) -> Result<(), Failure> {
 
 /// The entries that a tree shows besides the conversation.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Shown {
+pub(super) struct ShownEntries {
     pub(super) all: bool,
     pub(super) sidechains: bool,
 }
 
-impl Shown {
+impl ShownEntries {
     fn has(self, node: &OutlineNode, dialect: Dialect) -> bool {
         let is_note = matches!(node.kind, Kind::Other | Kind::Custom) && dialect.has_notes();
         let is_bookkeeping = is_note || matches!(node.kind, Kind::Label | Kind::Leaf);
@@ -130,7 +130,11 @@ impl Shown {
 const MAX_LEVELS: usize = 16;
 
 /// Writes the tree for users, in the layout of the terminal interface.
-pub(super) fn write(session: &Session, shown: Shown, out: &mut Output) -> Result<(), Failure> {
+pub(super) fn write(
+    session: &Session,
+    shown: ShownEntries,
+    out: &mut Output,
+) -> Result<(), Failure> {
     let (outline, dialect) = (Outline::of(session), session.dialect());
     let node = |at: u32| outline.nodes().get(at as usize);
     let is_shown = |at: u32| node(at).is_some_and(|node| shown.has(node, dialect));

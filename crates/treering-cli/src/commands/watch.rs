@@ -53,9 +53,9 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     // Changes during the first read must not be missed.
     let mut watch = Watch::new(places.clone());
     let contents = sessions::read(&SessionIndex::new(places));
-    let mut watched = Watched { project, json: args.json, titles: HashMap::new() };
+    let mut watched = WatchOutput { project, json: args.json, titles: HashMap::new() };
     for session in &contents.sessions {
-        watched.titles.insert(session.path.clone(), Title::of(session));
+        watched.titles.insert(session.path.clone(), WatchedSession::of(session));
     }
     watched.greet();
     while poll.wait() {
@@ -79,10 +79,10 @@ fn watch_store(
     let project = (!args.all).then(|| sessions::project(&sessions::places()));
     // Changes during the first read must not be missed.
     let mut mark = store.changes(None)?.mark;
-    let mut watched = Watched { project, json: args.json, titles: HashMap::new() };
+    let mut watched = WatchOutput { project, json: args.json, titles: HashMap::new() };
     let mut lengths = HashMap::new();
     for session in stores::list_all(store, &ListQuery::new())? {
-        watched.titles.insert(PathBuf::from(session.id.to_string()), Title::of(&session));
+        watched.titles.insert(PathBuf::from(session.id.to_string()), WatchedSession::of(&session));
         lengths.insert(session.id.to_string(), session.size);
     }
     watched.greet();
@@ -120,7 +120,9 @@ fn watch_store(
             let is_unnamed = watched.titles.get(&path).is_none_or(|title| title.text.is_empty());
             if is_unnamed && let Some(journal) = &journal {
                 let info = treering::catalog::info_of(Arc::clone(journal));
-                watched.titles.extend(info.ok().map(|info| (path.clone(), Title::of(&info))));
+                watched
+                    .titles
+                    .extend(info.ok().map(|info| (path.clone(), WatchedSession::of(&info))));
             }
             let Some(title) = watched.titles.get(&path).filter(|title| watched.has(title)) else {
                 continue;
@@ -131,8 +133,14 @@ fn watch_store(
                 }
                 _ => None,
             };
-            let line =
-                Line { path: &path, title, change, now: clock::now(), lines, size: changed.length };
+            let line = ChangeLine {
+                path: &path,
+                title,
+                change,
+                now: clock::now(),
+                lines,
+                size: changed.length,
+            };
             watched.write(&line, out)?;
             poll.mark_change();
         }
@@ -147,17 +155,17 @@ const MAX_READ_AGAIN: u64 = 1 << 20;
 
 /// The remembered state of a session.
 #[derive(Debug, Clone)]
-struct Title {
+struct WatchedSession {
     agent: &'static str,
     id: String,
     cwd: String,
     text: String,
 }
 
-impl Title {
+impl WatchedSession {
     fn of(info: &SessionInfo) -> Self {
         let text = info.title();
-        Title {
+        WatchedSession {
             agent: info.agent.name(),
             id: info.id.to_string(),
             cwd: info.cwd.clone(),
@@ -166,15 +174,15 @@ impl Title {
     }
 }
 
-struct Watched {
+struct WatchOutput {
     /// The project whose sessions are reported; `None` for all.
     project: Option<Project>,
-    titles: HashMap<PathBuf, Title>,
+    titles: HashMap<PathBuf, WatchedSession>,
     json: bool,
 }
 
-impl Watched {
-    fn has(&self, title: &Title) -> bool {
+impl WatchOutput {
+    fn has(&self, title: &WatchedSession) -> bool {
         self.project.as_ref().is_none_or(|project| project.has(&title.cwd))
     }
 
@@ -203,7 +211,7 @@ impl Watched {
         let fresh = match event.change {
             FileChange::Gone => None,
             _ if !is_unnamed => None,
-            _ => treering::catalog::info(path).ok().map(|info| Title::of(&info)),
+            _ => treering::catalog::info(path).ok().map(|info| WatchedSession::of(&info)),
         };
         let was_known = self.titles.contains_key(path) || event.change == FileChange::Gone;
         if let Some(title) = &fresh {
@@ -218,12 +226,12 @@ impl Watched {
             _ => None,
         };
         let size = std::fs::metadata(path).ok().map(|metadata| metadata.len());
-        let line = Line { path, title: &title, change, now: clock::now(), lines, size };
+        let line = ChangeLine { path, title: &title, change, now: clock::now(), lines, size };
         self.write(&line, out)?;
         Ok(true)
     }
 
-    fn write(&self, line: &Line<'_>, out: &mut Output) -> Result<(), Failure> {
+    fn write(&self, line: &ChangeLine<'_>, out: &mut Output) -> Result<(), Failure> {
         match self.json {
             true => line.write_json(out),
             false => line.write(out),
@@ -232,9 +240,9 @@ impl Watched {
 }
 
 /// One event of one session.
-struct Line<'a> {
+struct ChangeLine<'a> {
     path: &'a Path,
-    title: &'a Title,
+    title: &'a WatchedSession,
     change: FileChange,
     now: i64,
     /// The number of lines that were added.
@@ -242,7 +250,7 @@ struct Line<'a> {
     size: Option<u64>,
 }
 
-impl Line<'_> {
+impl ChangeLine<'_> {
     fn name(&self) -> &'static str {
         match self.change {
             FileChange::New => "new",

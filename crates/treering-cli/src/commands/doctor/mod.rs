@@ -12,7 +12,7 @@ use crate::progress::Meter;
 use crate::sessions;
 use crate::text::safe_line;
 use std::path::{Path, PathBuf};
-use total::Total;
+use total::DoctorTotals;
 use treering::catalog::Progress;
 use treering::doctor::{Repair, RepairOptions, RepairTo, plan_repair};
 use treering_index::SessionIndex;
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         false => Detail::Summary,
     };
     let mut health = if is_lacking { Health::Ill } else { Health::Healthy };
-    let mut sum = Total::default();
+    let mut sum = DoctorTotals::default();
     let meter = Meter::new();
     let total = files.len();
     for (done, file) in files.into_iter().enumerate() {
@@ -92,7 +92,8 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             true if args.dry_run => plan_repair(&file).map_err(Failure::from).and_then(|plan| {
                 let (removed, left) =
                     plan.findings()?.into_iter().partition(|finding| plan.repairs(finding));
-                let planned = repair::Planned { plan, options: args.options(), removed, left };
+                let planned =
+                    repair::PlannedRepair { plan, options: args.options(), removed, left };
                 sum.add(&planned.left);
                 repair::write_plan(&planned, detail, args.json, out)
             }),

@@ -62,7 +62,7 @@ fn write_remaining(
 }
 
 /// A repair that was planned but not carried out.
-pub(super) struct Planned {
+pub(super) struct PlannedRepair {
     pub(super) plan: RepairPlan,
     pub(super) options: RepairOptions,
     /// The findings that the repair would remove.
@@ -73,12 +73,12 @@ pub(super) struct Planned {
 
 /// Prints the changes that a repair would make.
 pub(super) fn write_plan(
-    planned: &Planned,
+    planned: &PlannedRepair,
     detail: Detail,
     json: bool,
     out: &mut Output,
 ) -> Result<Health, Failure> {
-    let Planned { plan, options, removed, left } = planned;
+    let PlannedRepair { plan, options, removed, left } = planned;
     if json {
         write_plan_json(planned, out)?;
     } else if plan.is_empty() {
@@ -102,8 +102,8 @@ pub(super) fn write_plan(
     write_remaining(left, detail, json, out)
 }
 
-fn write_plan_json(planned: &Planned, out: &mut Output) -> Result<(), Failure> {
-    let Planned { plan, options, removed, left } = planned;
+fn write_plan_json(planned: &PlannedRepair, out: &mut Output) -> Result<(), Failure> {
+    let PlannedRepair { plan, options, removed, left } = planned;
     out.write_all(b"{\"path\":")?;
     out.json_path(plan.path())?;
     write!(out, ",\"dialect\":\"{}\",\"dryRun\":true,\"output\":", plan.dialect())?;

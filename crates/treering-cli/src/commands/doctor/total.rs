@@ -8,7 +8,7 @@ use std::io::Write;
 use treering::findings::{Finding, Severity};
 
 #[derive(Debug, Default)]
-pub(super) struct Total {
+pub(super) struct DoctorTotals {
     files: usize,
     /// The number of files with errors or warnings.
     ill: usize,
@@ -17,7 +17,7 @@ pub(super) struct Total {
     severities: [usize; 3],
 }
 
-impl Total {
+impl DoctorTotals {
     /// Adds the findings of one file.
     pub(super) fn add(&mut self, findings: &[Finding]) {
         self.files += 1;

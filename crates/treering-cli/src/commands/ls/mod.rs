@@ -16,7 +16,7 @@ use filter::Sort;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use table::{Shown, When};
+use table::{ListKind, ListTimeFormat};
 use treering::Dialect;
 use treering::catalog::SessionInfo;
 use treering::store::{ListQuery, Store};
@@ -105,8 +105,8 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
         say_nothing_found(args, &places, project.as_ref(), contents.sessions.len());
     } else {
         let shown = match &args.directory {
-            Some(dir) => Shown::Directory(dir),
-            None => Shown::SessionIndex {
+            Some(dir) => ListKind::Directory(dir),
+            None => ListKind::SessionIndex {
                 ids: treering_index::short_ids(&contents.sessions),
                 project: project.as_ref().and_then(ProjectFilter::root),
                 home: places.home(),
@@ -114,8 +114,8 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
             },
         };
         let when = match args.time.unwrap_or(Config::current().ui.time) {
-            TimeStyle::Relative => When::Ago(now),
-            TimeStyle::Iso => When::Iso,
+            TimeStyle::Relative => ListTimeFormat::Ago(now),
+            TimeStyle::Iso => ListTimeFormat::Iso,
         };
         table::write(&listed, &shown, when, out)?;
     }

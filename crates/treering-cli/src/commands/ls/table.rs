@@ -14,7 +14,7 @@ use treering::catalog::SessionInfo;
 
 /// The kind of list, which decides its columns.
 #[derive(Debug)]
-pub(super) enum Shown<'a> {
+pub(super) enum ListKind<'a> {
     /// The files in a directory.
     Directory(&'a Path),
     /// Sessions of the index, perhaps of one project.
@@ -30,7 +30,7 @@ pub(super) enum Shown<'a> {
 
 /// The format of times in a list.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum When {
+pub(super) enum ListTimeFormat {
     /// The age relative to this time.
     Ago(i64),
     Iso,
@@ -38,7 +38,7 @@ pub(super) enum When {
 
 /// The way a column shrinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Width {
+enum ColumnWidth {
     /// The column has a fixed width.
     Fixed,
     /// The column may be left out; those with the lowest number first.
@@ -52,14 +52,14 @@ enum Width {
 #[derive(Debug)]
 struct Column {
     heading: &'static str,
-    width: Width,
+    width: ColumnWidth,
     right: bool,
     style: Option<Style>,
     cells: Vec<String>,
 }
 
 impl Column {
-    fn new(heading: &'static str, width: Width, cells: Vec<String>) -> Self {
+    fn new(heading: &'static str, width: ColumnWidth, cells: Vec<String>) -> Self {
         Column { heading, width, right: false, style: None, cells }
     }
 
@@ -80,8 +80,8 @@ impl Column {
         let text = match self.width {
             // If nothing is cut, a long text extends beyond the column, which stays narrow for the
             // others.
-            Width::Title | Width::Last if width >= WIDEST => text.into(),
-            Width::Last => fit_end(text, width),
+            ColumnWidth::Title | ColumnWidth::Last if width >= WIDEST => text.into(),
+            ColumnWidth::Last => fit_end(text, width),
             _ => fit(text, width),
         };
         match self.right {
@@ -102,8 +102,8 @@ const LAST: usize = 12;
 
 pub(super) fn write(
     sessions: &[&SessionInfo],
-    shown: &Shown<'_>,
-    when: When,
+    shown: &ListKind<'_>,
+    when: ListTimeFormat,
     out: &mut Output,
 ) -> Result<(), Failure> {
     // Nothing is cut in a pipe.
@@ -121,7 +121,7 @@ pub(super) fn write(
             let cell = column.cell(cell, width);
             match column.style {
                 Some(style) => out.paint(style, &cell),
-                None if column.width == Width::Title && session.name.is_some() => {
+                None if column.width == ColumnWidth::Title && session.name.is_some() => {
                     out.paint(Style::Label, &cell)
                 }
                 None => cell,
@@ -133,50 +133,55 @@ pub(super) fn write(
     Ok(())
 }
 
-fn table(sessions: &[&SessionInfo], shown: &Shown<'_>, when: When, is_whole: bool) -> Vec<Column> {
+fn table(
+    sessions: &[&SessionInfo],
+    shown: &ListKind<'_>,
+    when: ListTimeFormat,
+    is_whole: bool,
+) -> Vec<Column> {
     let cells =
         |cell: &dyn Fn(&SessionInfo) -> String| sessions.iter().map(|one| cell(one)).collect();
     let age = match when {
-        When::Ago(now) => {
+        ListTimeFormat::Ago(now) => {
             let ages = cells(&|session| age(now.saturating_sub(session.modified)));
-            Column::new("AGE", Width::Fixed, ages)
+            Column::new("AGE", ColumnWidth::Fixed, ages)
         }
-        When::Iso => {
-            Column::new("USED", Width::Fixed, cells(&|session| time(Some(session.modified))))
+        ListTimeFormat::Iso => {
+            Column::new("USED", ColumnWidth::Fixed, cells(&|session| time(Some(session.modified))))
         }
     };
     let messages = cells(&|session| {
         let more = if session.is_partial { "+" } else { "" };
         format!("{}{more}", session.message_count)
     });
-    let messages = Column::new("MESSAGES", Width::Optional(3), messages).right();
+    let messages = Column::new("MESSAGES", ColumnWidth::Optional(3), messages).right();
     let size =
-        Column::new("SIZE", Width::Optional(0), cells(&|session| size(session.size))).right();
+        Column::new("SIZE", ColumnWidth::Optional(0), cells(&|session| size(session.size))).right();
     let agent = cells(&|session| session.agent.name().to_owned());
-    let agent = Column::new("AGENT", Width::Fixed, agent).dim();
+    let agent = Column::new("AGENT", ColumnWidth::Fixed, agent).dim();
     let title =
         cells(&|session| excerpt(session.title(), if is_whole { usize::MAX } else { WIDEST }));
-    let title = Column::new("NAME OR FIRST MESSAGE", Width::Title, title);
+    let title = Column::new("NAME OR FIRST MESSAGE", ColumnWidth::Title, title);
     let mut table = vec![age.right(), messages];
-    if let Shown::SessionIndex { findings, .. } = shown {
+    if let ListKind::SessionIndex { findings, .. } = shown {
         table.extend(numbers(sessions, *findings));
     }
     table.extend([size, agent]);
     let last = match shown {
-        Shown::Directory(dir) => {
-            Column::new("FILE", Width::Last, cells(&|session| file(session, dir)))
+        ListKind::Directory(dir) => {
+            Column::new("FILE", ColumnWidth::Last, cells(&|session| file(session, dir)))
         }
-        Shown::SessionIndex { ids, project, home, .. } => {
+        ListKind::SessionIndex { ids, project, home, .. } => {
             let ids = cells(&|session| match is_whole {
                 true => safe_line(session.id.as_str()),
                 false => excerpt(ids.get(session.id.as_str()).copied().unwrap_or_default(), 16),
             });
             table.push(Column {
                 style: Some(Style::Id),
-                ..Column::new("ID", Width::Optional(4), ids)
+                ..Column::new("ID", ColumnWidth::Optional(4), ids)
             });
             let projects = cells(&|session| place(&session.cwd, *project, *home));
-            Column::new("PROJECT", Width::Last, projects)
+            Column::new("PROJECT", ColumnWidth::Last, projects)
         }
     };
     table.extend([title, last.dim()]);
@@ -187,7 +192,7 @@ fn table(sessions: &[&SessionInfo], shown: &Shown<'_>, when: When, is_whole: boo
 fn numbers(sessions: &[&SessionInfo], findings: bool) -> Vec<Column> {
     let column = |heading, keep, cell: &dyn Fn(&SessionInfo) -> Option<String>| {
         let cells = sessions.iter().map(|session| cell(session).unwrap_or_default()).collect();
-        Column::new(heading, Width::Optional(keep), cells).right()
+        Column::new(heading, ColumnWidth::Optional(keep), cells).right()
     };
     let several = |count: usize, from: usize| (count >= from).then(|| count.to_string());
     let mut columns = vec![
@@ -204,16 +209,16 @@ fn numbers(sessions: &[&SessionInfo], findings: bool) -> Vec<Column> {
 
 /// Returns the width of every column. Columns without room are removed.
 fn lay_out(table: &mut Vec<Column>, width: usize) -> Vec<usize> {
-    let shares = |column: &Column| matches!(column.width, Width::Title | Width::Last);
+    let shares = |column: &Column| matches!(column.width, ColumnWidth::Title | ColumnWidth::Last);
     loop {
         let fixed: usize = table.iter().filter(|c| !shares(c)).map(Column::widest).sum();
         let left = width.saturating_sub(fixed + 2 * table.len().saturating_sub(1));
         let widest =
             |width| table.iter().find(|column| column.width == width).map_or(0, Column::widest);
-        let (title, last) = (widest(Width::Title), widest(Width::Last));
+        let (title, last) = (widest(ColumnWidth::Title), widest(ColumnWidth::Last));
         let readable = title.min(TITLE) + last.min(LAST);
         let optional = table.iter().enumerate().filter_map(|(at, column)| match column.width {
-            Width::Optional(keep) => Some((keep, at)),
+            ColumnWidth::Optional(keep) => Some((keep, at)),
             _ => None,
         });
         if let (true, Some((_, least))) = (left < readable, optional.min()) {
@@ -225,8 +230,8 @@ fn lay_out(table: &mut Vec<Column>, width: usize) -> Vec<usize> {
         return table
             .iter()
             .map(|column| match column.width {
-                Width::Title => title.min(left - last).min(WIDEST),
-                Width::Last => last.min(WIDEST),
+                ColumnWidth::Title => title.min(left - last).min(WIDEST),
+                ColumnWidth::Last => last.min(WIDEST),
                 _ => column.widest(),
             })
             .collect();
@@ -258,7 +263,7 @@ fn dollars(cost: f64) -> String {
 mod tests {
     use super::*;
 
-    fn column(heading: &'static str, width: Width, cell: &str) -> Column {
+    fn column(heading: &'static str, width: ColumnWidth, cell: &str) -> Column {
         Column::new(heading, width, vec![cell.to_owned()])
     }
 
@@ -266,12 +271,12 @@ mod tests {
     fn columns_go_until_the_title_can_be_read() {
         let table = || {
             vec![
-                column("AGE", Width::Fixed, "59 min"),
-                column("MESSAGES", Width::Optional(2), "100"),
-                column("SIZE", Width::Optional(0), "100 KB"),
-                column("COST", Width::Optional(1), "$10.00"),
-                column("TITLE", Width::Title, &"x".repeat(200)),
-                column("LAST", Width::Last, &"y".repeat(200)),
+                column("AGE", ColumnWidth::Fixed, "59 min"),
+                column("MESSAGES", ColumnWidth::Optional(2), "100"),
+                column("SIZE", ColumnWidth::Optional(0), "100 KB"),
+                column("COST", ColumnWidth::Optional(1), "$10.00"),
+                column("TITLE", ColumnWidth::Title, &"x".repeat(200)),
+                column("LAST", ColumnWidth::Last, &"y".repeat(200)),
             ]
         };
         let headings = |width| {
@@ -289,7 +294,7 @@ mod tests {
 
     #[test]
     fn wide_characters_are_aligned() {
-        let column = column("T", Width::Title, "");
+        let column = column("T", ColumnWidth::Title, "");
         assert_eq!(column.cell("日本", 6), "日本  ");
         assert_eq!(column.cell("日本語", 5), "日本…");
         assert_eq!(column.right().cell("日本", 6), "  日本");

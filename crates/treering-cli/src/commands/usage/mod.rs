@@ -40,8 +40,8 @@ use treering_usage::{GroupBy, Prices, UsageEvents, UsageSession, Zone};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The rows of the report
-    #[arg(value_enum, value_name = "BY", default_value_t = By::Daily)]
-    by: By,
+    #[arg(value_enum, value_name = "BY", default_value_t = Grouping::Daily)]
+    by: Grouping,
     /// Requests since this time: a day (2026-01-31, today, yesterday), a time, or an age such as 12h, 7d, 2w
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
@@ -82,7 +82,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum By {
+enum Grouping {
     Daily,
     Weekly,
     Monthly,
@@ -94,46 +94,46 @@ enum By {
     Blocks,
 }
 
-impl By {
+impl Grouping {
     /// Returns the groups of a report; `None` for blocks.
     fn group(self) -> Option<GroupBy> {
         Some(match self {
-            By::Daily => GroupBy::Day,
-            By::Weekly => GroupBy::Week,
-            By::Monthly => GroupBy::Month,
-            By::Project => GroupBy::Project,
-            By::Agent => GroupBy::Agent,
-            By::Model => GroupBy::Model,
-            By::Session => GroupBy::Session,
-            By::Blocks => return None,
+            Grouping::Daily => GroupBy::Day,
+            Grouping::Weekly => GroupBy::Week,
+            Grouping::Monthly => GroupBy::Month,
+            Grouping::Project => GroupBy::Project,
+            Grouping::Agent => GroupBy::Agent,
+            Grouping::Model => GroupBy::Model,
+            Grouping::Session => GroupBy::Session,
+            Grouping::Blocks => return None,
         })
     }
 
     /// Returns the name of a row.
     fn row(self) -> &'static str {
         match self {
-            By::Daily => "day",
-            By::Weekly => "week",
-            By::Monthly => "month",
-            By::Project => "project",
-            By::Agent => "agent",
-            By::Model => "model",
-            By::Session => "session",
-            By::Blocks => "block",
+            Grouping::Daily => "day",
+            Grouping::Weekly => "week",
+            Grouping::Monthly => "month",
+            Grouping::Project => "project",
+            Grouping::Agent => "agent",
+            Grouping::Model => "model",
+            Grouping::Session => "session",
+            Grouping::Blocks => "block",
         }
     }
 }
 
 /// The sessions that are counted.
-struct Loaded {
+struct LoadedSessions {
     sessions: Vec<(SessionInfo, SessionEvents)>,
     seed: EventSeed,
     skipped: Vec<Skipped>,
 }
 
 /// The facts that all outputs share.
-struct Context<'a> {
-    by: By,
+struct ReportContext<'a> {
+    by: Grouping,
     counted: &'a UsageEvents<'a>,
     prices: &'a Prices,
     zone: &'a Zone,
@@ -163,7 +163,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     if let Some(model) = &args.model {
         counted = counted.of_model(model);
     }
-    let context = Context {
+    let context = ReportContext {
         by: args.by,
         counted: &counted,
         prices: &prices,
@@ -205,7 +205,7 @@ fn usage_error(what: &str) -> Failure {
     Failure::Usage { what: safe_line(what), hint }
 }
 
-fn on_this_machine(args: &Args) -> Loaded {
+fn on_this_machine(args: &Args) -> LoadedSessions {
     let places = match args.dir.is_empty() {
         true => sessions::places(),
         false => sessions::places().only(args.dir.iter().cloned()),
@@ -221,7 +221,7 @@ fn on_this_machine(args: &Args) -> Loaded {
         (info, events)
     };
     let sessions = found.contents.sessions.into_iter().map(&mut events).collect();
-    Loaded { sessions, seed: found.seed, skipped: found.contents.skipped }
+    LoadedSessions { sessions, seed: found.seed, skipped: found.contents.skipped }
 }
 
 /// Reads the sessions of a store. A session that cannot be read is reported and left out.
@@ -229,7 +229,7 @@ fn in_store(
     store: &Arc<dyn Store>,
     args: &Args,
     project: Option<&ProjectFilter>,
-) -> Result<Loaded, Failure> {
+) -> Result<LoadedSessions, Failure> {
     let seed = EventSeed::random();
     let mut query = project.map_or_else(ListQuery::new, ProjectFilter::query);
     if let Some(agent) = args.agent {
@@ -250,5 +250,5 @@ fn in_store(
         }
         meter.show(Progress::new(at + 1, total));
     }
-    Ok(Loaded { sessions, seed, skipped: Vec::new() })
+    Ok(LoadedSessions { sessions, seed, skipped: Vec::new() })
 }

@@ -1,14 +1,14 @@
 //! Usage for programs: JSON and comma-separated values.
 
-use super::Context;
+use super::ReportContext;
 use crate::amounts::json_usage;
 use crate::error::Failure;
 use crate::output::{Output, json_string, json_string_or_null};
 use std::io::Write;
 use treering_usage::{Block, Row, csv_field};
 
-pub(super) fn write_json(context: &Context<'_>, out: &mut Output) -> Result<(), Failure> {
-    let Context { by, counted, prices, zone, now, .. } = context;
+pub(super) fn write_json(context: &ReportContext<'_>, out: &mut Output) -> Result<(), Failure> {
+    let ReportContext { by, counted, prices, zone, now, .. } = context;
     write!(out, "{{\"by\":\"{}\",\"rows\":[", by.row())?;
     let report = by.group().map(|group| counted.report(group, zone));
     let blocks = if report.is_none() { counted.blocks() } else { Vec::new() };
@@ -65,7 +65,11 @@ fn write_row(row: &Row<'_>, out: &mut Output) -> Result<(), Failure> {
 }
 
 /// Writes the facts about the session of a row, if it is one.
-fn write_session(context: &Context<'_>, row: &Row<'_>, out: &mut Output) -> Result<(), Failure> {
+fn write_session(
+    context: &ReportContext<'_>,
+    row: &Row<'_>,
+    out: &mut Output,
+) -> Result<(), Failure> {
     let Some(info) = row.session.and_then(|number| context.counted.session(number)) else {
         return Ok(());
     };
@@ -100,8 +104,8 @@ fn write_block(block: &Block<'_>, now: i64, out: &mut Output) -> Result<(), Fail
 const HEADINGS: &str = "sessions,requests,input,output,cache_read,cache_write,total_tokens,cost,\
                         cost_computed,cost_unknown_requests";
 
-pub(super) fn write_csv(context: &Context<'_>, out: &mut Output) -> Result<(), Failure> {
-    let Context { by, counted, zone, .. } = context;
+pub(super) fn write_csv(context: &ReportContext<'_>, out: &mut Output) -> Result<(), Failure> {
+    let ReportContext { by, counted, zone, .. } = context;
     let models = if context.shows_models { ",model" } else { "" };
     writeln!(out, "{}{models},{HEADINGS}", by.row())?;
     match by.group() {
@@ -120,7 +124,7 @@ pub(super) fn write_csv(context: &Context<'_>, out: &mut Output) -> Result<(), F
 }
 
 fn write_csv_row(
-    context: &Context<'_>,
+    context: &ReportContext<'_>,
     name: &str,
     row: &Row<'_>,
     out: &mut Output,

@@ -1,6 +1,6 @@
 //! Writes usage on one line, for prompts.
 
-use super::Context;
+use super::ReportContext;
 use crate::amounts::{cost, dollars, tokens};
 use crate::error::Failure;
 use crate::output::Output;
@@ -10,8 +10,8 @@ use treering_usage::Block;
 
 /// Writes the usage of today, and the usage, the remaining time and the rate of the current block:
 /// `today ~$4.20 1.2M | block ~$1.10 2h13m left | ~$0.85/h`.
-pub(super) fn write(context: &Context<'_>, out: &mut Output) -> Result<(), Failure> {
-    let Context { counted, zone, now, .. } = context;
+pub(super) fn write(context: &ReportContext<'_>, out: &mut Output) -> Result<(), Failure> {
+    let ReportContext { counted, zone, now, .. } = context;
     let today = zone.day_range("today", *now).unwrap_or(*now..*now);
     let events = counted.events().iter().filter(|event| today.contains(&event.time));
     let usage: Usage = events.map(|event| event.usage).sum();

@@ -1,7 +1,7 @@
 //! Usage as a table with bars.
 
 use super::statusline::left;
-use super::{By, Context};
+use super::{Grouping, ReportContext};
 use crate::amounts::{cost, dollars, tokens};
 use crate::error::Failure;
 use crate::output::{Output, Style};
@@ -26,7 +26,7 @@ const HEADINGS: [&str; 7] =
 const LEFT_OUT: [usize; 5] = [4, 3, 0, 1, 2];
 
 /// A line of the table.
-struct Line {
+struct TableLine {
     name: String,
     cells: [String; 7],
     /// The value of the bar; `None` for models and the sum.
@@ -34,9 +34,9 @@ struct Line {
     style: Option<Style>,
 }
 
-pub(super) fn write(context: &Context<'_>, out: &mut Output) -> Result<(), Failure> {
-    let Context { by, counted, zone, now, .. } = context;
-    let blocks = if *by == By::Blocks { counted.blocks() } else { Vec::new() };
+pub(super) fn write(context: &ReportContext<'_>, out: &mut Output) -> Result<(), Failure> {
+    let ReportContext { by, counted, zone, now, .. } = context;
+    let blocks = if *by == Grouping::Blocks { counted.blocks() } else { Vec::new() };
     let report = counted.report(by.group().unwrap_or(treering_usage::GroupBy::Day), zone);
     if report.rows.is_empty() {
         writeln!(out, "no usage is recorded")?;
@@ -50,10 +50,15 @@ pub(super) fn write(context: &Context<'_>, out: &mut Output) -> Result<(), Failu
     let names = Names::new(context);
     let mut lines = Vec::new();
     let mut push = |name: String, row: &Row<'_>| {
-        lines.push(Line { name, cells: cells(row), bar: Some(value(&row.usage)), style: None });
+        lines.push(TableLine {
+            name,
+            cells: cells(row),
+            bar: Some(value(&row.usage)),
+            style: None,
+        });
         for (model, usage) in row.models.iter().filter(|_| context.shows_models) {
             let cells = usage_cells(usage, String::new());
-            lines.push(Line {
+            lines.push(TableLine {
                 name: format!("  {}", model_name(model)),
                 cells,
                 bar: None,
@@ -62,10 +67,10 @@ pub(super) fn write(context: &Context<'_>, out: &mut Output) -> Result<(), Failu
         }
     };
     match by {
-        By::Blocks => blocks.iter().for_each(|block| push(names.block(block), &block.row)),
+        Grouping::Blocks => blocks.iter().for_each(|block| push(names.block(block), &block.row)),
         _ => report.rows.iter().for_each(|row| push(names.row(row), row)),
     }
-    lines.push(Line {
+    lines.push(TableLine {
         name: "all".to_owned(),
         cells: cells(&report.total),
         bar: None,
@@ -100,21 +105,21 @@ fn model_name(model: &str) -> String {
 
 /// The names of rows for users.
 struct Names<'a> {
-    context: &'a Context<'a>,
+    context: &'a ReportContext<'a>,
     home: Option<std::path::PathBuf>,
 }
 
 impl<'a> Names<'a> {
-    fn new(context: &'a Context<'a>) -> Self {
+    fn new(context: &'a ReportContext<'a>) -> Self {
         Names { context, home: sessions::places().home().map(Path::to_owned) }
     }
 
     fn row(&self, row: &Row<'_>) -> String {
         match self.context.by {
-            By::Model => model_name(&row.name),
-            By::Project if row.name.is_empty() => "(unknown)".to_owned(),
-            By::Project => project(&row.name, self.home.as_deref()),
-            By::Session => {
+            Grouping::Model => model_name(&row.name),
+            Grouping::Project if row.name.is_empty() => "(unknown)".to_owned(),
+            Grouping::Project => project(&row.name, self.home.as_deref()),
+            Grouping::Session => {
                 let info = row.session.and_then(|number| self.context.counted.session(number));
                 let title = info.map(treering::catalog::SessionInfo::title);
                 format!("{}  {}", excerpt(&row.name, 13), excerpt(title.unwrap_or_default(), NAME))
@@ -124,7 +129,7 @@ impl<'a> Names<'a> {
     }
 
     fn block(&self, block: &Block<'_>) -> String {
-        let Context { zone, now, .. } = self.context;
+        let ReportContext { zone, now, .. } = self.context;
         let end = zone.minute(block.end);
         let end = end.get(11..).unwrap_or_default();
         let active = if block.is_active(*now) { " now" } else { "" };
@@ -132,7 +137,7 @@ impl<'a> Names<'a> {
     }
 }
 
-fn write_lines(what: &str, lines: &[Line], out: &mut Output) -> Result<(), Failure> {
+fn write_lines(what: &str, lines: &[TableLine], out: &mut Output) -> Result<(), Failure> {
     let name = lines.iter().map(|line| columns(&line.name)).max().unwrap_or(0).clamp(7, NAME);
     let widths: Vec<usize> = (0..HEADINGS.len())
         .map(|at| {
@@ -207,7 +212,7 @@ fn write_pace(block: &Block<'_>, now: i64, out: &mut Output) -> Result<(), Failu
 const MAX_UNKNOWN: usize = 10;
 
 /// Writes the source of computed costs, and the models with unknown prices.
-fn write_notes(context: &Context<'_>, out: &mut Output) -> Result<(), Failure> {
+fn write_notes(context: &ReportContext<'_>, out: &mut Output) -> Result<(), Failure> {
     let usage = context.counted.usage();
     let mut notes = Vec::new();
     if usage.computed_requests > 0 {
