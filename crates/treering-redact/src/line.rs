@@ -12,7 +12,7 @@ use crate::names::{self, NAMES, VALUES};
 use crate::rules::{Candidates, Kind, Rank, RuleMatch, Rules};
 use crate::value::{self, Strength};
 use crate::walk::{self, OpenContainer, Visitor};
-use crate::{headers, settle};
+use crate::{headers, overlaps};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -97,7 +97,7 @@ impl SecretFinder<'_> {
     ) {
         let mut all = Vec::new();
         self.level(text, StringContext::Nothing, &|span| span, LEVELS, &mut all);
-        settle::settle(all, 0, field, found);
+        overlaps::resolve_overlaps(all, 0, field, found);
     }
 
     /// Finds all secrets in the inside of a JSON string at `start` of its line.
@@ -113,7 +113,7 @@ impl SecretFinder<'_> {
         let decoded = decode(inside, Coding::Json);
         let source = |span| decoded.source(&span);
         self.level(&decoded.bytes, context, &source, LEVELS - 1, &mut all);
-        settle::settle(all, start, field, found);
+        overlaps::resolve_overlaps(all, start, field, found);
     }
 
     /// Searches a text as written, and decoded.

@@ -2,8 +2,8 @@
 //!
 //! Of several roles, tools, agents or models one must match; all other conditions must match.
 
+use crate::file_filter::FileFilter;
 use crate::term::{BadPattern, Term};
-use crate::touched::FileFilter;
 use regex::{Regex, RegexBuilder};
 use treering::store::ListQuery;
 use treering::{Dialect, Kind, Role};

@@ -7,6 +7,7 @@
 //! state of an entry ([`BranchState`]) is computed only for sessions with hits.
 
 mod exact;
+mod file_filter;
 mod filter;
 mod fragment;
 mod listed;
@@ -17,7 +18,6 @@ mod session;
 mod snippet;
 mod state;
 mod term;
-mod touched;
 
 pub use exact::Part;
 pub use filter::{Since, agent};

@@ -157,7 +157,9 @@ impl Query {
             Some(Key::Before) => filters.before.push(Since::parse(&value).map_err(whole)?),
             Some(Key::Since) => filters.since.push(Since::parse(&value).map_err(whole)?),
             Some(Key::Label) => filters.labels.push(Term::words(&value, case).map_err(bad)?),
-            Some(Key::File) => filters.files.push(crate::touched::FileFilter::new(&value, case)),
+            Some(Key::File) => {
+                filters.files.push(crate::file_filter::FileFilter::new(&value, case))
+            }
         }
         Ok(())
     }

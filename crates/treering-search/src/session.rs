@@ -1,10 +1,10 @@
 //! Searches one session for matching entries.
 
 use crate::exact::{self, CallNames, Part};
+use crate::file_filter;
 use crate::query::Query;
 use crate::snippet::{Snippet, snippet};
 use crate::state::{BranchState, States};
-use crate::touched;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use treering::catalog::SessionInfo;
@@ -205,7 +205,7 @@ impl<'a> HitFinder<'a> {
         }
         let mut is_chosen = self.chosen.contains(entry.id());
         if !filters.files.is_empty() {
-            for file in touched::files(entry) {
+            for file in file_filter::files(entry) {
                 for (wanted, touched) in filters.files.iter().zip(&mut self.touched) {
                     let is_it = wanted.is(&file, self.cwd);
                     *touched |= is_it;

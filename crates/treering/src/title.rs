@@ -7,7 +7,7 @@
 //! as in a session that continues another one, the title is the user's request according to a
 //! summary.
 
-use crate::dialect::aside;
+use crate::dialect::inserted_text;
 use crate::entry::{Role, content_text};
 use crate::error::Result;
 use crate::json;
@@ -47,7 +47,7 @@ pub(crate) fn is_unused(view: &Snapshot) -> Result<bool> {
     }
     let mut bodies = Bodies::few();
     let body = bodies.whole(view, row)?;
-    Ok(content(body.as_deref()).is_none_or(|content| aside::said(content).is_empty()))
+    Ok(content(body.as_deref()).is_none_or(|content| inserted_text::user_text(content).is_empty()))
 }
 
 /// Returns the first text of the user, or the user's request according to a summary; empty if there
@@ -63,18 +63,19 @@ pub(crate) fn first_message(view: &Snapshot) -> Result<String> {
         if node.role() != Some(Role::User) {
             continue;
         }
-        let is_aside = node.has(Node::SIDECHAIN) || is_aside(view, &mut bodies, row)?;
-        if is_aside && first_text.is_some() {
+        let is_inserted = node.has(Node::SIDECHAIN) || is_inserted(view, &mut bodies, row)?;
+        if is_inserted && first_text.is_some() {
             continue;
         }
         let body = bodies.whole(view, row)?;
         let Some(content) = content(body.as_deref()) else { continue };
-        let said = if is_aside { String::new() } else { aside::said(content) };
+        let said = if is_inserted { String::new() } else { inserted_text::user_text(content) };
         if !said.is_empty() {
             return Ok(said);
         }
-        let command = aside::command(content);
-        if let Some(command) = command.as_ref().filter(|command| !is_aside && command.is_request())
+        let command = inserted_text::command(content);
+        if let Some(command) =
+            command.as_ref().filter(|command| !is_inserted && command.is_request())
         {
             return Ok(command.to_line());
         }
@@ -99,7 +100,7 @@ fn content(body: Option<&[u8]>) -> Option<&[u8]> {
     json::get(json::get(body?, "message")?, "content")
 }
 
-fn is_aside(view: &Snapshot, bodies: &mut Bodies, row: Row) -> Result<bool> {
+fn is_inserted(view: &Snapshot, bodies: &mut Bodies, row: Row) -> Result<bool> {
     let record = bodies.record(view, row)?;
-    Ok(record.is_some_and(|record| view.codec().is_aside(record)))
+    Ok(record.is_some_and(|record| view.codec().is_inserted(record)))
 }

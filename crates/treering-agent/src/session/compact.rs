@@ -2,7 +2,7 @@
 
 use super::ask::{ConversationSummarizer, Question, SummaryAnswer};
 use super::busy::{Guard, Operation};
-use super::late::LateEntryKind;
+use super::late_entry::LateEntryKind;
 use super::navigate::with_usage;
 use super::{AgentSession, look};
 use crate::OwnFuture;

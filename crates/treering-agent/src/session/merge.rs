@@ -2,7 +2,7 @@
 
 use super::ask::SummaryAnswer;
 use super::busy::Operation;
-use super::late::LateEntryKind;
+use super::late_entry::LateEntryKind;
 use super::{AgentSession, find, look};
 use crate::OwnFuture;
 use crate::error::AgentError;

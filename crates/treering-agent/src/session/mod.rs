@@ -14,7 +14,7 @@ mod actions;
 mod ask;
 mod busy;
 mod compact;
-mod late;
+mod late_entry;
 mod lifecycle;
 mod merge;
 mod navigate;
@@ -36,7 +36,7 @@ use crate::hooks::{Event, HookRunner, Hooks, InfoChanged, Start, StartReason, St
 use crate::summarizer::{Summarizer, SummaryError};
 use crate::tool::AgentTool;
 use busy::{Guard, OperationLock};
-use late::LateEntryKind;
+use late_entry::LateEntryKind;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;

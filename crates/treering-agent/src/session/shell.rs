@@ -5,7 +5,7 @@
 //! output is written to a temporary file. Escape sequences for terminals are removed.
 
 use super::busy::Operation;
-use super::late::LateEntryKind;
+use super::late_entry::LateEntryKind;
 use super::{AgentSession, look};
 use crate::OwnFuture;
 use crate::error::AgentError;

@@ -29,17 +29,16 @@
 //! # Ok::<(), treering::Error>(())
 //! ```
 
-mod carry;
 mod log;
 mod plan;
 mod point;
 mod record;
 mod report;
 mod title;
+mod transfer;
 
 pub use report::{Conflict, ConflictReason, Failed, Outcome, Progress, Report};
 
-use carry::{Transfer, TransferResult};
 use log::Log;
 use point::SyncPoint;
 use record::{Filtered, RecordedState, SyncRecord};
@@ -48,6 +47,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use transfer::{Transfer, TransferResult};
 use treering::store::{ListQuery, Mark, Store};
 use treering::{CreateOptions, Error, Result, Session, SessionId};
 

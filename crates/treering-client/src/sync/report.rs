@@ -1,6 +1,6 @@
 //! The results of a synchronization.
 
-use super::carry::TransferResult;
+use super::transfer::TransferResult;
 use std::fmt;
 use treering::{Dialect, Error, SessionId};
 

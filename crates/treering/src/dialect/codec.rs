@@ -105,8 +105,8 @@ pub(crate) trait Codec: Sync + fmt::Debug {
     }
 
     /// Returns whether a record in the form of a user message was not written by the user. Texts
-    /// that an agent puts into messages are in [`Facts::asides`].
-    fn is_aside(&self, record: &[u8]) -> bool {
+    /// that an agent puts into messages are in [`Facts::inserted_texts`].
+    fn is_inserted(&self, record: &[u8]) -> bool {
         let _ = record;
         false
     }

@@ -1,9 +1,9 @@
 //! The constant facts about each dialect.
 
-use super::aside::InsertedText;
 use super::detect::FirstRecord;
 use super::export::ExportFn;
 use super::home::{AgentPlace, Destination, ProjectPaths};
+use super::inserted_text::InsertedText;
 use super::name::Dialect;
 use super::python;
 use super::stored::{ScatteredFormat, StoredFormat};
@@ -196,7 +196,7 @@ pub(crate) struct Facts {
     pub own_roles: &'static [&'static str],
     pub name_rule: NameRule,
     /// The texts that this agent puts into user messages, in groups.
-    pub asides: &'static [&'static [InsertedText]],
+    pub inserted_texts: &'static [&'static [InsertedText]],
     /// The heading in this agent's summaries above the user's request.
     pub request_heading: Option<&'static str>,
     pub title_slot: Option<&'static TitleSlot>,
@@ -262,7 +262,7 @@ impl Facts {
         own_types: &[],
         own_roles: &[],
         name_rule: NameRule::LastGiven,
-        asides: &[],
+        inserted_texts: &[],
         request_heading: None,
         title_slot: None,
         reset: ResetForm::Root,

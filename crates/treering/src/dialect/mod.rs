@@ -10,7 +10,6 @@
 
 mod adapt;
 pub(crate) mod agent;
-pub(crate) mod aside;
 #[cfg(test)]
 mod battery;
 pub(crate) mod blobs;
@@ -27,6 +26,7 @@ mod gemini;
 mod genai;
 mod goose;
 mod home;
+pub(crate) mod inserted_text;
 mod link;
 pub(crate) mod name;
 mod omp;

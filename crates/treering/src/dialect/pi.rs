@@ -20,7 +20,7 @@ pub(super) static FACTS: Facts = Facts {
     shape: None,
     heads_first: true,
     native: NativeKinds::All,
-    asides: &[&[("<skill name=", "</skill>")]],
+    inserted_texts: &[&[("<skill name=", "</skill>")]],
     places: &[
         AgentPlace::new(
             BaseDir::VariableOrHome("PI_CODING_AGENT_DIR", "", ".pi/agent"),

@@ -16,7 +16,7 @@ pub(crate) fn members<'a, const N: usize>(
     let mut members = Members::new(object, json::skip_space(object, 0));
     while let Some((key, start)) = members.key() {
         let name = json::key_name(&object[key.start + 1..key.end - 1]);
-        let Some(span) = members.leap_value(start) else { break };
+        let Some(span) = members.find_value(start) else { break };
         for (value, key) in found.iter_mut().zip(keys) {
             if value.is_none() && *name == *key.as_bytes() {
                 *value = object.get(span.clone());
@@ -123,7 +123,7 @@ pub(crate) fn whole_line<'a, const N: usize>(
     let mut members = Members::new(line, 0);
     while let Some((key, start)) = members.key() {
         let name = json::key_name(line.get(key.start + 1..key.end - 1)?);
-        let span = members.leap_value(start)?;
+        let span = members.find_value(start)?;
         if let Some(place) = keys.iter().position(|key| *name == *key.as_bytes()) {
             found[place] = line.get(span);
         }

@@ -30,7 +30,7 @@ impl<'a> MessageView<'a> {
             let name = json::key_name(bytes.get(key.start + 1..key.end - 1).unwrap_or_default());
             let place = keys.iter().position(|key| *name == *key.as_bytes());
             let value = match &*name == b"content" {
-                false => members.leap_value(start),
+                false => members.find_value(start),
                 true => content(bytes, start).map(|(all, end)| {
                     blocks = all;
                     members.value_ends(ObjectEnd::Closed(end));
@@ -49,7 +49,7 @@ impl<'a> MessageView<'a> {
 /// Returns the blocks of the content at `start`, and where it ends.
 fn content(bytes: &[u8], start: usize) -> Option<(Vec<Block<'_>>, usize)> {
     if bytes.get(start) != Some(&b'[') {
-        let end = json::leap_value(bytes, start)?;
+        let end = json::value_end(bytes, start)?;
         return Some((Block::all(bytes.get(start..end)?), end));
     }
     let mut blocks = Vec::new();
@@ -68,14 +68,14 @@ fn content(bytes: &[u8], start: usize) -> Option<(Vec<Block<'_>>, usize)> {
 /// Returns the block at `start`, and where it ends.
 fn element(bytes: &[u8], start: usize) -> Option<(Block<'_>, usize)> {
     if bytes.get(start) != Some(&b'{') {
-        let end = json::leap_value(bytes, start)?;
+        let end = json::value_end(bytes, start)?;
         return Some((Block::Other(bytes.get(start..end)?), end));
     }
     let mut values = [None; Block::KEYS.len()];
     let mut members = Members::new(bytes, start);
     while let Some((key, from)) = members.key() {
         let name = json::key_name(bytes.get(key.start + 1..key.end - 1)?);
-        let value = members.leap_value(from)?;
+        let value = members.find_value(from)?;
         if let Some(place) = Block::KEYS.iter().position(|key| *name == *key.as_bytes()) {
             *values.get_mut(place)? = bytes.get(value);
         }

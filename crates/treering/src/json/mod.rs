@@ -9,18 +9,18 @@
 //! The grammar is RFC 8259 with one relaxation: bytes above 0x7F inside strings are not checked for
 //! UTF-8, because a damaged text must not make an entry disappear.
 
-mod leap;
 mod seek;
 pub(crate) mod stringify;
 mod text;
+mod value_end;
 
-pub(crate) use leap::leap_value;
 pub(crate) use text::{decode, decode_exactly, inside, quoted, string, to_unicode, write_string};
+pub(crate) use value_end::value_end;
 
-use leap::StringState;
 use seek::{BLOCK, Block, next_special};
 use std::borrow::Cow;
 use std::ops::Range;
+use value_end::StringState;
 
 /// Returns the position after any JSON white space at `pos`.
 #[inline]
@@ -293,8 +293,8 @@ impl<'a> Members<'a> {
     }
 
     /// Skips the value at `start` without checking its grammar.
-    pub(crate) fn leap_value(&mut self, start: usize) -> Option<Range<usize>> {
-        let Some(end) = leap_value(self.bytes, start) else {
+    pub(crate) fn find_value(&mut self, start: usize) -> Option<Range<usize>> {
+        let Some(end) = value_end(self.bytes, start) else {
             self.end = ObjectEnd::Broken(self.bytes.len());
             return None;
         };
@@ -371,7 +371,7 @@ pub(crate) fn get_all_checked<'a, const N: usize>(
     let mut found = [None; N];
     let mut members = Members::new(bytes, skip_space(bytes, 0));
     while let Some((key, start)) = members.key() {
-        let Some(value) = members.leap_value(start) else { break };
+        let Some(value) = members.find_value(start) else { break };
         let name = key_name(&bytes[key.start + 1..key.end - 1]);
         if let Some(at) = keys.iter().position(|key| *name == *key.as_bytes()) {
             found[at] = bytes.get(value);

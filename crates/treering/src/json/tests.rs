@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn leaping_ends_where_reading_ends() {
+fn value_end_and_skip_value_agree() {
     for value in [
         r#""""#,
         r#""a\\""#,
@@ -15,12 +15,12 @@ fn leaping_ends_where_reading_ends() {
         "null",
     ] {
         let line = format!("{value},\"more\":[{{}}]");
-        assert_eq!(leap_value(line.as_bytes(), 0), skip_value(line.as_bytes(), 0), "{value}");
-        assert_eq!(leap_value(line.as_bytes(), 0), Some(value.len()), "{value}");
+        assert_eq!(value_end(line.as_bytes(), 0), skip_value(line.as_bytes(), 0), "{value}");
+        assert_eq!(value_end(line.as_bytes(), 0), Some(value.len()), "{value}");
         for cut in 1..value.len() {
             let torn = &value.as_bytes()[..cut];
             let is_open = matches!(torn[0], b'"' | b'{' | b'[');
-            assert!(!is_open || leap_value(torn, 0).is_none(), "{value} cut at {cut}");
+            assert!(!is_open || value_end(torn, 0).is_none(), "{value} cut at {cut}");
         }
     }
 }

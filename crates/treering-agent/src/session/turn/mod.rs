@@ -15,7 +15,7 @@ mod tools;
 
 use super::ask::is_too_long;
 use super::busy::{Guard, Operation};
-use super::late::LateEntryKind;
+use super::late_entry::LateEntryKind;
 use super::{AgentSession, CompactOptions, look};
 use crate::OwnFuture;
 use crate::chat::{ChatModel, ChatRequest};

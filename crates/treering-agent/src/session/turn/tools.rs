@@ -7,7 +7,7 @@
 use super::TurnContext;
 use crate::error::AgentError;
 use crate::hooks::{Event, ToolFinished, ToolStarted};
-use crate::session::late::LateEntryKind;
+use crate::session::late_entry::LateEntryKind;
 use crate::tool::{AgentTool, ToolCall, ToolOutput};
 use std::sync::Arc;
 use tokio::task::JoinHandle;

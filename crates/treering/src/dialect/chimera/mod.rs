@@ -253,11 +253,11 @@ fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
     if CARRIES.find(after).is_none() {
         return head(role_of(role), line.len() - after.len());
     }
-    let rest = message.get(json::leap_value(message, 0)?..)?;
+    let rest = message.get(json::value_end(message, 0)?..)?;
     let whole = rest.strip_prefix(b", \"treering\": ")?;
     let carried = whole.strip_prefix(b"{\"type\": \"message\", \"message\": ")?;
     let (role, _) = quick_role(carried)?;
-    let is_last = whole.get(json::leap_value(whole, 0)?..)? == b"}";
+    let is_last = whole.get(json::value_end(whole, 0)?..)? == b"}";
     head(Role::of(role), line.len()).filter(|_| is_last)
 }
 

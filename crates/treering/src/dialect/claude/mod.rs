@@ -11,9 +11,9 @@ mod link;
 mod stray;
 
 use super::agent::{AgentContext, PathRecords};
-use super::aside::InsertedText;
 use super::facts::{Facts, HeaderPlace, Keys, ResetForm};
 use super::home::{AgentPlace, BaseDir, Destination, ProjectPaths, dashed, jsonl_files};
+use super::inserted_text::InsertedText;
 use super::subagents::SubagentFormat;
 use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
 use crate::entry::head::{self, Head, Marks};
@@ -53,7 +53,7 @@ static FACTS: Facts = Facts {
         "worktree-state",
     ],
     reset: ResetForm::Compaction,
-    asides: &[&ASIDES],
+    inserted_texts: &[&INSERTED_TEXTS],
     request_heading: Some("Primary Request and Intent:"),
     subagents: Some(&SUBAGENTS),
     export: Some(export::export),
@@ -70,7 +70,7 @@ static FACTS: Facts = Facts {
 };
 
 /// The texts that the program puts into user messages.
-const ASIDES: [InsertedText; 21] = [
+const INSERTED_TEXTS: [InsertedText; 21] = [
     ("<command-name>", "</command-name>"),
     ("<command-message>", "</command-message>"),
     ("<command-args>", "</command-args>"),
@@ -152,7 +152,7 @@ impl<'a> Fields<'a> {
                 members.value_ends(end);
                 continue;
             }
-            let value = &record[members.leap_value(start)?];
+            let value = &record[members.find_value(start)?];
             fields.member(name, value);
         }
         match members.end {
@@ -183,7 +183,7 @@ impl<'a> Fields<'a> {
     fn message(&mut self, record: &'a [u8], start: usize) -> ObjectEnd {
         let mut members = Members::new(record, start);
         while let Some((key, start)) = members.key() {
-            let Some(value) = members.leap_value(start) else { break };
+            let Some(value) = members.find_value(start) else { break };
             match &record[key.start + 1..key.end - 1] {
                 b"id" => self.message_id = Some(&record[value]),
                 b"content" => self.has_result = begins_with_a_result(&record[value]),
@@ -231,7 +231,7 @@ fn begins_with_a_result(content: &[u8]) -> bool {
         return false;
     }
     while let Some((key, start)) = members.key() {
-        let Some(value) = members.leap_value(start) else { return false };
+        let Some(value) = members.find_value(start) else { return false };
         if &content[key.start + 1..key.end - 1] == b"type" {
             return &content[value] == b"\"tool_result\"";
         }
@@ -284,7 +284,7 @@ impl Codec for ClaudeCode {
         link::says_a_title(record)
     }
 
-    fn is_aside(&self, record: &[u8]) -> bool {
+    fn is_inserted(&self, record: &[u8]) -> bool {
         ["isMeta", "isVisibleInTranscriptOnly"]
             .iter()
             .any(|key| json::get(record, key) == Some(b"true"))

@@ -19,9 +19,9 @@ mod tests;
 use turns::{rolls_back, starts_turn};
 
 use super::agent::{AgentContext, PathRecords};
-use super::aside::InsertedText;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir};
+use super::inserted_text::InsertedText;
 use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
 use crate::entry::head::{Head, Marks};
 use crate::error::Result;
@@ -51,7 +51,7 @@ static FACTS: Facts = Facts {
         "inter_agent_communication_metadata",
         "", // In files of before there was an envelope.
     ],
-    asides: &[&turns::SURROUNDINGS, &EDITOR_CONTEXT],
+    inserted_texts: &[&turns::SURROUNDINGS, &EDITOR_CONTEXT],
     places: &[
         AgentPlace::new(BaseDir::VariableOrHome("CODEX_HOME", "", ".codex"), "sessions", 3),
         AgentPlace::new(
@@ -84,7 +84,7 @@ impl Codec for Codex {
         let mut members = Members::new(line, 0);
         let (mut kind, mut payload, mut time) = (None, None, None);
         while let Some((key, start)) = members.key() {
-            let Some(value) = members.leap_value(start) else { return QuickRead::Unclear };
+            let Some(value) = members.find_value(start) else { return QuickRead::Unclear };
             match &line[key.start + 1..key.end - 1] {
                 b"type" => kind = Some(&line[value]),
                 b"payload" => payload = Some(&line[value]),

@@ -10,7 +10,7 @@
 
 use super::output::texts;
 use super::record::{Record, get, is_object, literal, members};
-use crate::dialect::aside::{InsertedText, starts};
+use crate::dialect::inserted_text::{InsertedText, starts};
 use crate::entry::number;
 use crate::json;
 

@@ -12,10 +12,10 @@ mod link;
 mod tests;
 
 use super::agent::{AgentContext, PathRecords};
-use super::aside::InsertedText;
 use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir, SessionNames};
+use super::inserted_text::InsertedText;
 use super::shape::{self, get, is_object, literal, members, text, whole_line};
 use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
 use crate::entry::head::Marks;
@@ -34,7 +34,7 @@ static FACTS: Facts = Facts {
     keys: Keys { id: "id", parent: "\u{0}parent", time: "timestamp" },
     is_writable: false,
     header: HeaderPlace::Anywhere,
-    asides: &[&[("<current_datetime>", "</current_datetime>")] as &[InsertedText]],
+    inserted_texts: &[&[("<current_datetime>", "</current_datetime>")] as &[InsertedText]],
     recognizes: Some(recognizes),
     places: &[AgentPlace::new(
         BaseDir::VariableOrHome("COPILOT_HOME", "", ".copilot"),
@@ -90,7 +90,7 @@ impl Codec for Copilot {
 
     /// Returns whether a skill, another agent or the autopilot wrote the message on behalf of the
     /// user.
-    fn is_aside(&self, record: &[u8]) -> bool {
+    fn is_inserted(&self, record: &[u8]) -> bool {
         let Some(data) = get(record, "data") else { return false };
         let [source, autopilot] = members(data, ["source", "isAutopilotContinuation"]);
         autopilot == Some(b"true")

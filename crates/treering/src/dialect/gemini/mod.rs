@@ -15,11 +15,11 @@ mod link;
 mod tests;
 
 use super::agent::{AgentContext, PathRecords};
-use super::aside::InsertedText;
 use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::genai::{is_response, parts};
 use super::home::{AgentPlace, BaseDir, SessionNames, jsonl_files};
+use super::inserted_text::InsertedText;
 use super::shape::{self, get, is_object, literal, members, text, whole_line};
 use super::subagents::SubagentFormat;
 use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
@@ -42,7 +42,7 @@ static FACTS: Facts = Facts {
     is_writable: false,
     header: HeaderPlace::Anywhere,
     own_types: &["user", "gemini", "info", "error", "warning", ""],
-    asides: &[&ASIDES],
+    inserted_texts: &[&INSERTED_TEXTS],
     updates_records: true,
     recognizes: Some(recognizes),
     project: Some(project),
@@ -62,7 +62,7 @@ static FACTS: Facts = Facts {
 };
 
 /// The texts that the program puts into user messages.
-const ASIDES: [InsertedText; 2] =
+const INSERTED_TEXTS: [InsertedText; 2] =
     [("<session_context>", "</session_context>"), ("<hook_context>", "</hook_context>")];
 
 /// Returns whether a record is the header of a chat, or one of its commands.

@@ -92,7 +92,7 @@ impl Codec for Goose {
     }
 
     /// Returns whether only the model sees the message.
-    fn is_aside(&self, record: &[u8]) -> bool {
+    fn is_inserted(&self, record: &[u8]) -> bool {
         get(record, "metadata").and_then(|metadata| get(metadata, "userVisible")) == Some(b"false")
     }
 

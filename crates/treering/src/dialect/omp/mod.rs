@@ -86,7 +86,7 @@ impl Codec for Omp {
         }
     }
 
-    fn is_aside(&self, record: &[u8]) -> bool {
+    fn is_inserted(&self, record: &[u8]) -> bool {
         let message = json::get(record, "message").unwrap_or_default();
         json::get(message, "synthetic") == Some(b"true")
             || json::get(message, "attribution") == Some(b"\"agent\"")

@@ -110,7 +110,7 @@ impl Codec for OpenCode {
     }
 
     /// Returns whether a message has only texts that OpenCode wrote, as after a compaction.
-    fn is_aside(&self, record: &[u8]) -> bool {
+    fn is_inserted(&self, record: &[u8]) -> bool {
         let parts = get(record, "parts").map(json::elements).unwrap_or_default();
         let mut texts = parts.iter().filter(|part| get(part, "type") == Some(b"\"text\""));
         let is_made = |part: &&[u8]| get(part, "synthetic") == Some(b"true");

@@ -217,10 +217,10 @@ pub(super) fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
 /// contents.
 fn role_after_contents(message: &[u8]) -> Option<(&str, &[u8])> {
     let contents = message.strip_prefix(b"\"contents\":")?;
-    let rest = contents.get(json::leap_value(contents, 0)?..)?;
+    let rest = contents.get(json::value_end(contents, 0)?..)?;
     let (_, rest) = word(rest.strip_prefix(b",\"id\":")?)?;
     let rest = rest.strip_prefix(b",\"timestamp\":")?;
-    let rest = rest.get(json::leap_value(rest, 0)?..)?;
+    let rest = rest.get(json::value_end(rest, 0)?..)?;
     word(rest.strip_prefix(b",\"role\":")?)
 }
 

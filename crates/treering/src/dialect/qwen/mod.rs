@@ -12,10 +12,10 @@ mod link;
 mod tests;
 
 use super::agent::{AgentContext, PathRecords};
-use super::aside::InsertedText;
 use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir, SessionNames, jsonl_files};
+use super::inserted_text::InsertedText;
 use super::shape::{get, members, quick_read, whole_line};
 use super::subagents::SubagentFormat;
 use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
@@ -38,7 +38,7 @@ static FACTS: Facts = Facts {
     is_writable: false,
     header: HeaderPlace::Anywhere,
     own_types: &["user", "assistant", "tool_result", "system"],
-    asides: &[&ASIDES],
+    inserted_texts: &[&INSERTED_TEXTS],
     recognizes: Some(recognizes),
     // The directories are `chats` and `chats/archive` of each project.
     places: &[
@@ -54,7 +54,7 @@ static FACTS: Facts = Facts {
 };
 
 /// The texts that the program puts into user messages.
-const ASIDES: [InsertedText; 2] = [
+const INSERTED_TEXTS: [InsertedText; 2] = [
     ("<qwen:user-prompt-submit-context>", "</qwen:user-prompt-submit-context>"),
     ("<task-notification>", "</task-notification>"),
 ];
@@ -131,7 +131,7 @@ impl Codec for Qwen {
     }
 
     /// Returns whether the program itself wrote the user record.
-    fn is_aside(&self, record: &[u8]) -> bool {
+    fn is_inserted(&self, record: &[u8]) -> bool {
         let subtype = get(record, "subtype");
         matches!(subtype, Some(b"\"notification\"" | b"\"cron\"" | b"\"goal_runtime\""))
     }

@@ -10,9 +10,9 @@ use super::skip_value;
 /// Returns the end of the value at `pos` according to its brackets and quotes alone, or `None` if
 /// it does not end. This is several times as fast as [`skip_value`], for readers of heads; the
 /// grammar is checked when the body is read.
-pub(crate) fn leap_value(bytes: &[u8], pos: usize) -> Option<usize> {
+pub(crate) fn value_end(bytes: &[u8], pos: usize) -> Option<usize> {
     let (open, close) = match bytes.get(pos)? {
-        b'"' => return leap_string(bytes, pos),
+        b'"' => return string_end(bytes, pos),
         b'{' => (b'{', b'}'),
         b'[' => (b'[', b']'),
         _ => return skip_value(bytes, pos),
@@ -27,7 +27,7 @@ pub(crate) fn leap_value(bytes: &[u8], pos: usize) -> Option<usize> {
             let inside = text.pass(quotes);
             if escapes & !inside != 0 {
                 // The bytes are not JSON: a backslash outside a string escapes nothing.
-                return leap_bytes(bytes, pos, open, close);
+                return value_end_bytewise(bytes, pos, open, close);
             }
             let mut opens = block.mask(open) & !inside;
             let mut closes = block.mask(close) & !inside;
@@ -49,13 +49,13 @@ pub(crate) fn leap_value(bytes: &[u8], pos: usize) -> Option<usize> {
     None
 }
 
-/// Returns the same as `leap_value`, byte by byte.
-fn leap_bytes(bytes: &[u8], pos: usize, open: u8, close: u8) -> Option<usize> {
+/// Returns the same as `value_end`, byte by byte.
+fn value_end_bytewise(bytes: &[u8], pos: usize, open: u8, close: u8) -> Option<usize> {
     let (mut at, mut depth) = (pos + 1, 1_usize);
     loop {
         let byte = *bytes.get(at)?;
         if byte == b'"' {
-            at = leap_string(bytes, at)?;
+            at = string_end(bytes, at)?;
             continue;
         }
         at += 1;
@@ -72,7 +72,7 @@ fn leap_bytes(bytes: &[u8], pos: usize, open: u8, close: u8) -> Option<usize> {
 
 /// Returns the end of the string whose opening quote is at `pos`.
 #[inline]
-fn leap_string(bytes: &[u8], pos: usize) -> Option<usize> {
+fn string_end(bytes: &[u8], pos: usize) -> Option<usize> {
     let start = pos + 1;
     // Most strings are short and have no escapes.
     let near = Block::at(bytes, start);
@@ -81,11 +81,11 @@ fn leap_string(bytes: &[u8], pos: usize) -> Option<usize> {
     if quotes != 0 && escapes & ((1 << first) - 1) == 0 {
         return Some(start + first as usize + 1);
     }
-    leap_text(bytes, start)
+    text_end(bytes, start)
 }
 
 /// Returns the end of the string whose text begins at `at`.
-fn leap_text(bytes: &[u8], mut at: usize) -> Option<usize> {
+fn text_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     let mut text = StringState::inside();
     while at < bytes.len() {
         let (quotes, _) = text.quotes(&Block::at(bytes, at));
@@ -205,10 +205,10 @@ mod tests {
             }).collect();
             for open in ["[", "{"] {
                 let bytes = format!("{open}{body}");
-                prop_assert_eq!(leap_value(bytes.as_bytes(), 0), end_of_value(bytes.as_bytes()));
+                prop_assert_eq!(value_end(bytes.as_bytes(), 0), end_of_value(bytes.as_bytes()));
             }
             let bytes = format!("\"{body}");
-            prop_assert_eq!(leap_value(bytes.as_bytes(), 0), end_of_text(bytes.as_bytes(), 1));
+            prop_assert_eq!(value_end(bytes.as_bytes(), 0), end_of_text(bytes.as_bytes(), 1));
         }
     }
 }

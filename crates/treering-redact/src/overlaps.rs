@@ -4,7 +4,7 @@ use crate::line::FoundSecret;
 use crate::rules::{Rank, RuleMatch};
 
 /// Adds findings of all views of a text as spans of the line that do not overlap.
-pub(crate) fn settle(
+pub(crate) fn resolve_overlaps(
     mut all: Vec<(RuleMatch, Vec<u8>)>,
     start: usize,
     field: &dyn Fn() -> String,

@@ -1,4 +1,4 @@
-//! Asides: texts that agents put into user messages, such as instructions, descriptions of the
+//! Recognizes texts that agents put into user messages, such as instructions, descriptions of the
 //! environment and reminders.
 //!
 //! Each dialect lists its own in its [`Facts`](super::Facts). All of them are recognized in the
@@ -8,20 +8,20 @@ use super::Dialect;
 use crate::entry::{Block, content_text};
 use crate::json;
 
-/// A text that an agent puts into user messages: its beginning and its end. An aside without an end
+/// A text that an agent puts into user messages: its beginning and its end. Without an end, it
 /// extends to the end of its block.
 pub(crate) type InsertedText = (&'static str, &'static str);
 
-/// Returns the user's own text in the content of a message, without its asides; empty if there is
+/// Returns the user's own text in the content of a message, without inserted texts; empty if there is
 /// none.
-pub(crate) fn said(content: &[u8]) -> String {
+pub(crate) fn user_text(content: &[u8]) -> String {
     if let Some(text) = json::string(content) {
-        return without_asides(&text).to_owned();
+        return without_inserted(&text).to_owned();
     }
     let mut said = String::new();
     for block in json::elements(content) {
         let Block::Text { text, .. } = Block::of(block) else { continue };
-        let text = without_asides(&text);
+        let text = without_inserted(&text);
         if !said.is_empty() && !text.is_empty() {
             said.push(' ');
         }
@@ -62,20 +62,20 @@ impl SlashCommand {
     }
 }
 
-/// Returns a text without the asides at its beginning.
-fn without_asides(text: &str) -> &str {
+/// Returns a text without the inserted texts at its beginning.
+fn without_inserted(text: &str) -> &str {
     let mut rest = text.trim();
     while let Some(after) = Dialect::ALL
         .iter()
-        .flat_map(|dialect| dialect.facts().asides.iter().copied().flatten())
-        .find_map(|aside| after(rest, *aside))
+        .flat_map(|dialect| dialect.facts().inserted_texts.iter().copied().flatten())
+        .find_map(|inserted| after(rest, *inserted))
     {
         rest = after.trim_start();
     }
     rest
 }
 
-/// Returns the text after an aside; `None` if the text does not begin with it.
+/// Returns the text after an inserted text; `None` if the text does not begin with it.
 fn after(text: &str, (start, end): InsertedText) -> Option<&str> {
     let inside = text.get(start.len()..).filter(|_| starts(text, start))?;
     if end.is_empty() {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn asides_are_not_said_by_the_user() {
+    fn inserted_texts_are_not_those_of_the_user() {
         for (text, expected) in [
             ("fix the parser", "fix the parser"),
             (" <system-reminder>be brief</system-reminder>\n\nfix it ", "fix it"),
@@ -110,11 +110,11 @@ mod tests {
             ("# AGENTS.md instructions are wrong", "# AGENTS.md instructions are wrong"),
             ("", ""),
         ] {
-            assert_eq!(said(&json::quoted(text)), expected, "{text}");
+            assert_eq!(user_text(&json::quoted(text)), expected, "{text}");
         }
         let blocks = br#"[{"type":"text","text":"<ide_opened_file>a</ide_opened_file>"},
             {"type":"image","data":"","mimeType":"image/png"},{"type":"text","text":"why?"}]"#;
-        assert_eq!(said(blocks), "why?");
+        assert_eq!(user_text(blocks), "why?");
     }
 
     #[test]
