@@ -239,7 +239,7 @@ pub(crate) fn begin() -> Result<Session, Failure> {
 }
 
 /// Returns a failure on one line.
-fn said(failure: Failure) -> String {
+fn failure_line(failure: Failure) -> String {
     match failure {
         Failure::Library(error) | Failure::Input { error, .. } => error.to_string(),
         Failure::Message { what, hint: Some(hint) } | Failure::Usage { what, hint } => {
@@ -284,13 +284,13 @@ impl SessionSource for InterfaceSessions {
     fn begin(&self) -> Result<AgentSession, String> {
         let session = match &self.store {
             Some(store) => Session::create_in(store, &self.dir, CreateOptions::new()),
-            None => return begin().map(|session| self.agent(session)).map_err(said),
+            None => return begin().map(|session| self.agent(session)).map_err(failure_line),
         };
         session.map(|session| self.agent(session)).map_err(|error| error.to_string())
     }
 
     fn demo(&self) -> Result<AgentSession, String> {
-        let session = demo::write(None).map_err(said)?;
+        let session = demo::write(None).map_err(failure_line)?;
         Ok(self.agent(session))
     }
 

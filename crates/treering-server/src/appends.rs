@@ -155,7 +155,7 @@ fn write(slot: &Slot, node: &Node) {
         });
         let done = session.append_each(&appends.collect::<Vec<_>>())?;
         let done = done.into_iter().zip(&queued);
-        Ok(done.map(|(done, queued)| settle(session, node, &queued.new, done)).collect::<Vec<_>>())
+        Ok(done.map(|(done, queued)| respond(session, node, &queued.new, done)).collect::<Vec<_>>())
     });
     // The caller may be gone.
     match written {
@@ -170,7 +170,7 @@ fn write(slot: &Slot, node: &Node) {
 
 /// Returns the response to an append. An append that was carried out before gets the same response
 /// again.
-fn settle(
+fn respond(
     session: &Session,
     node: &Node,
     new: &NewEntries,

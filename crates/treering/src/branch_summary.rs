@@ -205,7 +205,7 @@ pub(crate) fn collect(
             files.carry_on(&body);
         }
     }
-    let edits = Edits::among(view, &mut bodies, rows)?;
+    let edits = Edits::of_rows(view, &mut bodies, rows)?;
     let (mut newest_first, mut total) = (Vec::new(), 0_u64);
     for some in rows.rchunks(STRIDE) {
         let mut read = Vec::with_capacity(some.len());

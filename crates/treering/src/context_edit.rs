@@ -309,7 +309,7 @@ impl EditableContext {
 
 /// Returns the message of an entry, ignoring context edits.
 fn original(view: &Snapshot, bodies: &mut Bodies, row: Row) -> Result<Vec<u8>> {
-    let edits = crate::context::Edits::among(view, bodies, &[])?;
+    let edits = crate::context::Edits::of_rows(view, bodies, &[])?;
     let messages = edits.project(view, bodies, row)?;
     Ok(messages.into_iter().next().map(|message| message.json).unwrap_or_default())
 }

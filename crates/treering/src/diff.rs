@@ -90,7 +90,7 @@ impl Side {
         let tree = view.tree();
         let mut side = Side { usage: usage::of_rows(view, rows)?, ..Side::default() };
         let mut bodies = Bodies::default();
-        let edits = Edits::among(view, &mut bodies, &[])?;
+        let edits = Edits::of_rows(view, &mut bodies, &[])?;
         for &row in rows {
             side.entries.push(tree.id(row));
             if !contributes(tree, row) {

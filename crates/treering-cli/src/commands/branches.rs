@@ -77,7 +77,7 @@ fn title(branch: &Branch, tree: &Tree, reader: &mut Reader) -> Result<Title, Fai
         if title.label.is_none() {
             title.label = tree.label(at.as_str()).map(str::to_owned);
         }
-        if title.text.is_empty() && is_said(tree.kind(at.as_str())?) {
+        if title.text.is_empty() && is_conversation(tree.kind(at.as_str())?) {
             let entry = reader.entry(at.as_str())?;
             let preview = describe::preview(&entry, &mut Calls::default(), 200);
             match entry.role() {
@@ -97,7 +97,7 @@ fn title(branch: &Branch, tree: &Tree, reader: &mut Reader) -> Result<Title, Fai
     Ok(title)
 }
 
-fn is_said(kind: Kind) -> bool {
+fn is_conversation(kind: Kind) -> bool {
     matches!(kind, Kind::Message | Kind::Compaction | Kind::BranchSummary | Kind::CustomMessage)
 }
 

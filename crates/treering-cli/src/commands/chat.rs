@@ -122,7 +122,7 @@ fn print(
     };
     let said = runtime.block_on(async {
         agent.start().await;
-        let said = say(agent, model, prompt, &mut printer).await;
+        let said = run_turn(agent, model, prompt, &mut printer).await;
         agent.shutdown().await;
         said
     });
@@ -139,7 +139,7 @@ fn print(
 }
 
 /// Runs a turn until it has ended, Ctrl-C is pressed, or the output is closed.
-async fn say(
+async fn run_turn(
     agent: &AgentSession,
     model: &dyn ChatModel,
     prompt: &str,

@@ -43,7 +43,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let target = args.output.clone().unwrap_or_else(|| beside(&args.file, args.to));
+    let target = args.output.clone().unwrap_or_else(|| output_path(&args.file, args.to));
     let redactor = args.redaction.redactor()?;
     let session = args.file.open_redacted(redactor.as_ref())?;
     let leaf = args.leaf.as_ref().map(|leaf| leaf.resolve(&session)).transpose()?;
@@ -86,7 +86,7 @@ fn tell_redaction(
 }
 
 /// Returns the path beside the session: `name.jsonl` becomes `name.agent.jsonl`.
-fn beside(file: &Path, dialect: Dialect) -> PathBuf {
+fn output_path(file: &Path, dialect: Dialect) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let stem = name.strip_suffix(".zst").unwrap_or(&name);
     let stem = stem.strip_suffix(".jsonl").unwrap_or(stem);

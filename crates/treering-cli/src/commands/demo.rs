@@ -32,7 +32,7 @@ pub(crate) fn write(dir: Option<&Path>) -> Result<Session, Failure> {
     };
     let options = CreateOptions::new().creation(Creation::AtOnce);
     let session = Session::create_at(dir.join(FILE), super::fork::absolute(&dir)?, options)?;
-    tell(&session)?;
+    append_conversation(&session)?;
     Ok(session)
 }
 
@@ -125,7 +125,7 @@ fn create_private_dir(dir: &Path) -> std::io::Result<()> {
 }
 
 /// Appends the conversation, one entry for each minute, so that it ends now.
-fn tell(session: &Session) -> Result<(), Failure> {
+fn append_conversation(session: &Session) -> Result<(), Failure> {
     const MINUTE: i64 = 60_000;
     let start = clock::now() - MINUTE * STORY.lines().count() as i64;
     for (line, minute) in STORY.lines().zip(1..) {

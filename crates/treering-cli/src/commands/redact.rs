@@ -45,7 +45,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let redactor = redactor(args.emails, args.home, &args.pattern)?;
     let session = args.file.open_redacted(Some(&redactor))?;
-    let target = args.output.clone().unwrap_or_else(|| beside(&args.file));
+    let target = args.output.clone().unwrap_or_else(|| output_path(&args.file));
     let target = (!args.check).then_some(target);
     if let Some(target) = &target {
         progress::doing("writing the copy");
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 }
 
 /// Returns the path beside the session: `name.jsonl` becomes `name.redacted.jsonl`.
-fn beside(file: &Path) -> PathBuf {
+fn output_path(file: &Path) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let stem = name.strip_suffix(".zst").unwrap_or(&name);
     let stem = stem.strip_suffix(".jsonl").unwrap_or(stem);

@@ -256,8 +256,11 @@ impl StatsReport {
             session,
             ("entries", amounts.join(", ")),
             ("time", times),
-            ("messages", tally(stats.messages.iter().map(|(role, count)| (*role, *count)))),
-            ("tools", tally(stats.tools.iter().map(|(tool, count)| (tool.as_str(), *count)))),
+            ("messages", format_counts(stats.messages.iter().map(|(role, count)| (*role, *count)))),
+            (
+                "tools",
+                format_counts(stats.tools.iter().map(|(tool, count)| (tool.as_str(), *count))),
+            ),
             ("context", context.unwrap_or_default()),
         ];
         let width = out.width().saturating_sub(10);
@@ -280,7 +283,7 @@ impl StatsReport {
 }
 
 /// Returns a text such as `bash 12, read 5`, the most frequent first.
-fn tally<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> String {
+fn format_counts<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> String {
     let mut counts: Vec<(&str, u64)> = counts.collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let shown = counts.iter().map(|(name, count)| format!("{} {count}", excerpt(name, 40)));

@@ -102,7 +102,7 @@ pub(crate) fn push(args: &Push, store: &StoreChoice, out: &mut Output) -> Result
     }
     let syncer = recorded(syncer);
     let report = run(&syncer, Direction::Push, args.all, &ids)?;
-    tell(&report, args.common.json, out)
+    write_report(&report, args.common.json, out)
 }
 
 pub(crate) fn pull(args: &Pull, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
@@ -122,14 +122,14 @@ pub(crate) fn pull(args: &Pull, store: &StoreChoice, out: &mut Output) -> Result
     }
     let syncer = recorded(Syncer::new(local(), remote(&choice, &args.common)?));
     let report = run(&syncer, Direction::Pull, args.all, &ids)?;
-    tell(&report, args.common.json, out)
+    write_report(&report, args.common.json, out)
 }
 
 pub(crate) fn sync(args: &Sync, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
     let syncer = recorded(Syncer::new(local(), remote(store, &args.common)?));
     if !args.watch {
         let report = run(&syncer, Direction::Both, true, &[])?;
-        return tell(&report, args.common.json, out);
+        return write_report(&report, args.common.json, out);
     }
     let interval = args.interval.max(Duration::from_millis(100));
     let mut poll = PollLoop::new(&args.idle)?;
@@ -137,7 +137,7 @@ pub(crate) fn sync(args: &Sync, store: &StoreChoice, out: &mut Output) -> Result
     let mut follower = Follower::default();
     syncer.follow(&mut follower, Direction::Both, |_| {})?;
     let report = run(&syncer, Direction::Both, true, &[])?;
-    let told = tell(&report, args.common.json, out);
+    let told = write_report(&report, args.common.json, out);
     out.finish()?;
     if !args.common.json {
         output::write_notice("note", "watching for changes; Ctrl-C ends");
@@ -154,7 +154,7 @@ pub(crate) fn sync(args: &Sync, store: &StoreChoice, out: &mut Output) -> Result
                 if has_news(&report) {
                     poll.mark_change();
                     // A conflict is reported and does not end the watch.
-                    let _ = tell(&report, args.common.json, out);
+                    let _ = write_report(&report, args.common.json, out);
                     out.finish()?;
                 }
             }
@@ -217,7 +217,7 @@ fn has_news(report: &Report) -> bool {
         || !report.failed.is_empty()
 }
 
-fn tell(report: &Report, json: bool, out: &mut Output) -> Result<(), Failure> {
+fn write_report(report: &Report, json: bool, out: &mut Output) -> Result<(), Failure> {
     match json {
         true => write_json(report, out)?,
         false => write(report, out)?,

@@ -11,7 +11,7 @@ use treering_display::line::excerpt;
 use treering_display::number::{cost, count, tokens};
 use treering_export::viewer::{EntryRenderer, EntryView};
 
-use super::trees::is_said;
+use super::trees::is_conversation;
 
 /// The maximum number of entries of a branch that are shown.
 const ENTRIES: usize = 60;
@@ -127,7 +127,7 @@ fn read(session: &Session, a: Option<&str>, b: Option<&str>) -> Result<BranchCom
     // Labels and the like at the end of a branch do not describe it.
     let mut preview = |id: &str| -> Result<(String, String), Problem> {
         let mut said = id.to_owned();
-        while !tree.kind(&said).is_ok_and(is_said)
+        while !tree.kind(&said).is_ok_and(is_conversation)
             && let Some(parent) = tree.parent(&said)?
         {
             said = parent.to_string();
@@ -161,7 +161,7 @@ fn shown(session: &Session, side: Side, end: String) -> Result<ComparedBranch, P
     let mut renderer = EntryRenderer::default();
     let (mut entries, mut bytes, mut hidden) = (Vec::new(), 0, 0);
     for id in &side.entries {
-        if !tree.kind(id).is_ok_and(is_said) {
+        if !tree.kind(id).is_ok_and(is_conversation) {
             continue;
         }
         if entries.len() >= ENTRIES || bytes >= BYTES {

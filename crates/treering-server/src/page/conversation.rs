@@ -2,7 +2,7 @@
 
 use super::folds::leave_out;
 use super::html::{Html, address, html_answer};
-use super::trees::{PageTree, is_said};
+use super::trees::{PageTree, is_conversation};
 use crate::call::{Call, json_answer};
 use crate::operation::Answered;
 use crate::problem::{Code, Problem};
@@ -137,7 +137,7 @@ impl<'a> Branch<'a> {
         let path = tip.map(|tip| tree.path(tip)).unwrap_or_default();
         let is_shown = |node: u32| {
             let kind = tree.outline.nodes().get(node as usize).map(|node| node.kind);
-            everything || kind.is_some_and(is_said)
+            everything || kind.is_some_and(is_conversation)
         };
         let said = (0..path.len()).filter(|at| path.get(*at).is_some_and(|n| is_shown(*n)));
         let said = said.collect();
@@ -315,7 +315,9 @@ fn begin(session: &Session, tree: &PageTree, path: &[u32]) -> Result<Option<u32>
     let mut selected = projection.selected().filter_map(|id| tree.node(id.as_str()));
     Ok(selected.find(|node| {
         tree.outline.nodes().get(*node as usize).is_some_and(|node| {
-            node.kind != Kind::Compaction && node.role != Some(Role::System) && is_said(node.kind)
+            node.kind != Kind::Compaction
+                && node.role != Some(Role::System)
+                && is_conversation(node.kind)
         })
     }))
 }

@@ -138,7 +138,7 @@ impl PageTree {
         for at in (0..count).rev() {
             let Some(node) = outline.nodes().get(at as usize) else { continue };
             let parent = outline.parent(at).map(|parent| parent as usize);
-            let is_led = leads.get(at as usize) == Some(&true) || is_said(node.kind);
+            let is_led = leads.get(at as usize) == Some(&true) || is_conversation(node.kind);
             if let Some(slot) = leads.get_mut(at as usize) {
                 *slot = is_led;
             }
@@ -350,7 +350,7 @@ pub(crate) fn parse(query: &str) -> Result<Query, Problem> {
 
 /// Returns whether entries of this type are part of a conversation, with the rule of exported
 /// pages.
-pub(crate) fn is_said(kind: Kind) -> bool {
+pub(crate) fn is_conversation(kind: Kind) -> bool {
     !matches!(
         kind,
         Kind::Label | Kind::Leaf | Kind::Custom | Kind::SessionInfo | Kind::Usage | Kind::Other

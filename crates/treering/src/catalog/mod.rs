@@ -16,7 +16,7 @@ use crate::load::Loaded;
 use crate::session::{CreateOptions, Session, location};
 use crate::time;
 use crate::usage::{EventSeed, SessionEvents};
-use session_info::{info_without_usage, listed};
+use session_info::{info_without_usage, open_for_list};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -255,7 +255,7 @@ fn belongs(session_cwd: &str, cwd: &Path) -> bool {
 
 /// Returns the header of a session file.
 pub(crate) fn read_header(path: &Path) -> Option<Header> {
-    let journal = listed(path).ok()?.journal;
+    let journal = open_for_list(path).ok()?.journal;
     match Loaded::read_header(&*journal, journal.len().ok()?) {
         Ok(Some(loaded)) => loaded.at(path).header,
         // The header is very large or not at the start of the file: only loading the file can find

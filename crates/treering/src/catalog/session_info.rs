@@ -94,11 +94,11 @@ pub(super) fn info_without_usage(path: &Path) -> Result<(SessionInfo, Option<i64
         return Ok((partial_info(path, &loaded, &journal, size)?, None));
     }
     let (info, view) = describe_loaded(path, &loaded, &journal)?;
-    Ok((info, last_said(&view)?))
+    Ok((info, last_message_time(&view)?))
 }
 
 /// Returns the timestamp inside the last user or assistant message.
-fn last_said(view: &Snapshot) -> Result<Option<i64>> {
+fn last_message_time(view: &Snapshot) -> Result<Option<i64>> {
     let tree = view.tree();
     let is_said = |row: &Row| {
         let node = tree.node(*row);
@@ -111,7 +111,7 @@ fn last_said(view: &Snapshot) -> Result<Option<i64>> {
 }
 
 fn read_listed(path: &Path) -> Result<(Loaded, Listed)> {
-    let mut listed = listed(path)?;
+    let mut listed = open_for_list(path)?;
     let mut loaded = Loaded::read(&*listed.journal).map_err(|error| error.at(Some(path)))?;
     let subagents = loaded.facts().subagents_of(path);
     if !subagents.is_empty() {
@@ -141,7 +141,7 @@ fn partial_info(
 }
 
 /// Opens a session file, or a session in a database, to read it once.
-pub(super) fn listed(path: &Path) -> Result<Listed> {
+pub(super) fn open_for_list(path: &Path) -> Result<Listed> {
     match dialect::is_stored(path) {
         true => Ok(Listed { journal: Arc::new(dialect::stored::open(path)?), cut: None }),
         false => InMemoryFile::open(path),

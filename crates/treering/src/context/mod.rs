@@ -211,7 +211,7 @@ pub struct Projection {
 pub(crate) struct Edits(HashMap<String, Edit>);
 
 impl Edits {
-    pub(crate) fn among(view: &Snapshot, bodies: &mut Bodies, rows: &[Row]) -> Result<Self> {
+    pub(crate) fn of_rows(view: &Snapshot, bodies: &mut Bodies, rows: &[Row]) -> Result<Self> {
         Ok(Edits(edits(view, bodies, rows)?.0))
     }
 

@@ -53,7 +53,7 @@ pub(super) fn select(
         match tree.row(&first_kept) {
             None if view.is_partial() => return Ok(Err(Incomplete)),
             None => {}
-            Some(first) => match kept(view, compaction, first, &mut rows) {
+            Some(first) => match collect_kept(view, compaction, first, &mut rows) {
                 KeptRows::All => {}
                 KeptRows::None => rows.truncate(after),
                 KeptRows::Unknown => return Ok(Err(Incomplete)),
@@ -75,7 +75,7 @@ enum KeptRows {
 }
 
 /// Collects the rows from above `compaction` up to `first`, newest first.
-fn kept(view: &Snapshot, compaction: Row, first: Row, rows: &mut Vec<Row>) -> KeptRows {
+fn collect_kept(view: &Snapshot, compaction: Row, first: Row, rows: &mut Vec<Row>) -> KeptRows {
     let tree = view.tree();
     for row in tree.ancestors(compaction).skip(1) {
         let node = tree.node(row);

@@ -176,7 +176,8 @@ fn difference(mut theirs: Projection, mut ours: Projection) -> Result<Option<Str
 
 /// Describes the first difference for formats that hold less: only roles and texts are compared.
 fn spoken_difference(theirs: Projection, ours: Projection) -> Result<Option<Difference>> {
-    let (theirs, mut ours) = (said(&Context::collect(theirs)?), said(&Context::collect(ours)?));
+    let (theirs, mut ours) =
+        (message_texts(&Context::collect(theirs)?), message_texts(&Context::collect(ours)?));
     let count = ours.len();
     let known: HashSet<&MessageTexts> =
         theirs.iter().filter(|said| said.0 == Role::ToolResult).collect();
@@ -210,7 +211,7 @@ fn is_same_message(before: &[u8], after: &[u8]) -> bool {
 /// The role and the texts of a message, which every agent's format can hold.
 type MessageTexts = (Role, Vec<String>);
 
-fn said(context: &Context) -> Vec<MessageTexts> {
+fn message_texts(context: &Context) -> Vec<MessageTexts> {
     let mut all = Vec::new();
     for message in context.to_llm(Pairing::Raw).messages {
         let view = MessageView::new(&message.json);

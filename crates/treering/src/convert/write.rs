@@ -88,7 +88,7 @@ impl<'a> Conversion<'a> {
         let tree = self.view.tree();
         if self.dialect.facts().export.is_none() {
             let leaf = self.leaf.and_then(|row| self.plan.stand_in(tree, row));
-            settle(open, &self.labels()?, self.source.name(), leaf.as_deref())?;
+            finish_session(open, &self.labels()?, self.source.name(), leaf.as_deref())?;
         }
         let Conversion { source, view, plan, leaf, dialect, .. } = self;
         let proof = Verification { source, plan, view, leaf: *leaf, dialect: *dialect };
@@ -116,7 +116,7 @@ impl Conversion<'_> {
 }
 
 /// Sets the labels, the name and the leaf of the result, where they do not follow from the entries.
-fn settle(
+fn finish_session(
     open: &dyn Fn() -> Result<Session>,
     labels: &[NewEntry],
     name: Option<String>,

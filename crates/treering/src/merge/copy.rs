@@ -145,7 +145,7 @@ impl<'a> CopySelection<'a> {
         target: &'a Target,
     ) -> Result<Self> {
         let mut bodies = Bodies::with_images();
-        let pairs = Pairs::along(&source.view, &mut bodies, &path)?;
+        let pairs = Pairs::of_path(&source.view, &mut bodies, &path)?;
         Ok(CopySelection { source, target, path, chosen, pairs, groups: HashSet::new(), bodies })
     }
 
@@ -189,7 +189,7 @@ impl<'a> CopySelection<'a> {
 
     fn choose_groups(&mut self) {
         for at in 0..self.path.len() {
-            if self.chosen[at] && is_said(self.tree(), self.path[at]) {
+            if self.chosen[at] && is_conversation(self.tree(), self.path[at]) {
                 self.groups.insert(self.pairs.group(at));
             }
         }
@@ -393,7 +393,7 @@ impl<'a> CopySelection<'a> {
 
 /// Returns whether an entry is part of a conversation. A system prompt belongs to its own branch,
 /// and a compaction to the entries it replaces.
-pub(super) fn is_said(tree: &Tree, row: Row) -> bool {
+pub(super) fn is_conversation(tree: &Tree, row: Row) -> bool {
     contributes(tree, row) && tree.node(row).role() != Some(Role::System)
 }
 

@@ -33,7 +33,7 @@ struct OpenCall {
 }
 
 impl Pairs {
-    pub(super) fn along(view: &Snapshot, bodies: &mut Bodies, rows: &[Row]) -> Result<Self> {
+    pub(super) fn of_path(view: &Snapshot, bodies: &mut Bodies, rows: &[Row]) -> Result<Self> {
         let mut pairs = Pairs::default();
         for &row in rows {
             pairs.enter(view, bodies, row)?;

@@ -1,6 +1,6 @@
 //! Cherry-picking: copies entries of another branch to the leaf.
 
-use super::copy::{Copies, Repeated, Source, copies, is_said};
+use super::copy::{Copies, Repeated, Source, copies, is_conversation};
 use super::target::Target;
 use crate::error::{Error, Result};
 use crate::id::EntryId;
@@ -146,7 +146,7 @@ impl Session {
         let Some(start) = path.iter().position(|&row| row == from) else {
             return Err(Error::NotOnPath { entry: tree.id(from), leaf: Some(tree.id(to)) });
         };
-        if !path[start..].iter().any(|&row| is_said(tree, row)) {
+        if !path[start..].iter().any(|&row| is_conversation(tree, row)) {
             let reason = "it is not part of a conversation: only messages and branch summaries are";
             return Err(Error::NotPickable { entry: tree.id(to), reason });
         }

@@ -1,7 +1,7 @@
 //! Merging: copies the entries that another branch has and this one lacks, or a summary of them.
 
 use super::MERGE_TYPE;
-use super::copy::{Copies, Repeated, Source, copies, is_said};
+use super::copy::{Copies, Repeated, Source, copies, is_conversation};
 use super::known::KnownEntries;
 use super::pick::PickPlan;
 use super::target::Target;
@@ -201,7 +201,7 @@ impl Session {
                 rows.push(row);
             }
         }
-        if !rows.iter().any(|&row| is_said(tree, row)) {
+        if !rows.iter().any(|&row| is_conversation(tree, row)) {
             return Ok(Merge::NothingNew);
         }
         let common_ancestor = match leaf {

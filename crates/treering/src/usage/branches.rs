@@ -63,7 +63,7 @@ pub(super) fn preorder(tree: &Tree) -> impl Iterator<Item = Row> + '_ {
 }
 
 /// Returns whether an entry is part of the conversation.
-fn is_said(node: &Node) -> bool {
+fn is_conversation(node: &Node) -> bool {
     let kinds = [Kind::Message, Kind::Compaction, Kind::BranchSummary, Kind::CustomMessage];
     kinds.contains(&node.kind())
 }
@@ -86,7 +86,7 @@ pub(super) fn count_where(tree: &Tree, active: Option<Row>, is_in: impl Fn(Row) 
         Some(*row) != active
             && is_in(*row)
             && !tree.node(*row).has(Node::SIDECHAIN)
-            && own.any(|row| is_said(tree.node(row)))
+            && own.any(|row| is_conversation(tree.node(row)))
     };
     usize::from(active.is_some_and(&is_in)) + ends(tree, &continuations).filter(is_counted).count()
 }
@@ -256,7 +256,7 @@ impl<'a> Walk<'a> {
     fn enter(&mut self, row: Row, path: &mut Path) {
         let node = self.tree.node(row);
         path.entries += 1;
-        path.has_messages |= is_said(node);
+        path.has_messages |= is_conversation(node);
         path.time = path.time.max(node.time());
         let Some(&(key, usage)) = self.events.get(&row) else { return };
         if !self.repeated.contains(&key) {

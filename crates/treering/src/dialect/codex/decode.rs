@@ -328,7 +328,7 @@ fn compaction(compacted: &[u8]) -> Vec<u8> {
     let [message, history] = members(compacted, ["message", "replacement_history"]);
     let history = history.filter(|history| history.starts_with(b"["));
     let summary = match inside(message) {
-        b"" => history.map(told).unwrap_or_default(),
+        b"" => history.map(history_text).unwrap_or_default(),
         text => text.to_vec(),
     };
     let details =
@@ -343,7 +343,7 @@ fn compaction(compacted: &[u8]) -> Vec<u8> {
 }
 
 /// Returns a history as text, with the role of each message, if there is no summary.
-fn told(history: &[u8]) -> Vec<u8> {
+fn history_text(history: &[u8]) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = Vec::new();
     for item in json::elements(history) {
         let [kind, role, content] = members(item, ["type", "role", "content"]);

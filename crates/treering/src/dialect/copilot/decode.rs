@@ -28,7 +28,7 @@ pub(super) fn record(record: &[u8]) -> Decoded {
             .raw("modelId", &quote(inside(literal(data, key))))
     };
     Decoded::of(match kind {
-        Some(b"\"user.message\"") => message(user(&said(data), millis)),
+        Some(b"\"user.message\"") => message(user(&user_content(data), millis)),
         Some(b"\"assistant.message\"") => message(assistant(data, millis)),
         Some(b"\"tool.execution_complete\"") if answers_a_call(data) => {
             message(result(data, millis))
@@ -55,7 +55,7 @@ pub(super) fn record(record: &[u8]) -> Decoded {
 }
 
 /// Returns the content of a user message, with the attached images.
-fn said(data: &[u8]) -> Vec<Vec<u8>> {
+fn user_content(data: &[u8]) -> Vec<Vec<u8>> {
     let mut blocks = vec![text_block(&quote(inside(literal(data, "content"))))];
     let attachments = get(data, "attachments").map(json::elements).unwrap_or_default();
     blocks.extend(attachments.into_iter().filter_map(image));

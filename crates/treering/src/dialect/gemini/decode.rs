@@ -138,7 +138,7 @@ fn counts(tokens: &[u8]) -> [u64; 4] {
 /// Returns a compaction for a history that replaces the previous one: its first message is the
 /// summary, the others follow it.
 fn replaced(messages: &[&[u8]]) -> Decoded {
-    let all = said(messages);
+    let all = history_messages(messages);
     if messages.len() < 2 {
         return match all.is_empty() {
             true => Decoded::of(NewEntry::of_type("message").raw("message", &user(&[], None))),
@@ -160,7 +160,7 @@ fn replaced(messages: &[&[u8]]) -> Decoded {
 
 /// Returns the messages of a history. A result is in the answer with its call, in a message after
 /// it, or in both: each call is answered once.
-fn said(messages: &[&[u8]]) -> Vec<Vec<u8>> {
+fn history_messages(messages: &[&[u8]]) -> Vec<Vec<u8>> {
     let mut answered: HashSet<Vec<u8>> = HashSet::new();
     let records = messages
         .iter()

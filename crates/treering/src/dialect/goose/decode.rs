@@ -23,7 +23,7 @@ pub(super) fn record(record: &[u8]) -> Decoded {
     let items = items.map(json::elements).unwrap_or_default();
     let messages = match role {
         Some(b"\"assistant\"") if visible => vec![assistant(&items, millis)],
-        Some(b"\"user\"") if visible => said(&items, millis),
+        Some(b"\"user\"") if visible => message_contents(&items, millis),
         _ => {
             let role = role.filter(|role| role.starts_with(b"\""));
             let name = [b"goose.", inside(role)].concat();
@@ -73,7 +73,7 @@ fn assistant(items: &[&[u8]], millis: Option<i64>) -> Vec<u8> {
 }
 
 /// Returns the results of calls, one message each, then the other content.
-fn said(items: &[&[u8]], millis: Option<i64>) -> Vec<Vec<u8>> {
+fn message_contents(items: &[&[u8]], millis: Option<i64>) -> Vec<Vec<u8>> {
     let (results, rest): (Vec<&[u8]>, Vec<&[u8]>) =
         items.iter().partition(|item| is_response(item));
     let mut messages: Vec<Vec<u8>> = results.iter().map(|item| result(item, millis)).collect();

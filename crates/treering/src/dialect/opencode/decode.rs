@@ -28,7 +28,7 @@ pub(super) fn record(record: &[u8]) -> Decoded {
     let parts_literal = get(record, "parts");
     let messages = match role {
         Some(b"\"user\"") if !is_compaction_request(parts_literal) => {
-            vec![user(&said(&parts), millis)]
+            vec![user(&user_content(&parts), millis)]
         }
         Some(b"\"assistant\"") if is_summary(info) => {
             let entry = NewEntry::of_type("compaction")
@@ -74,7 +74,7 @@ pub(super) fn joined_text(parts: &[&[u8]]) -> Vec<u8> {
 }
 
 /// Returns the content of a user message. Text files are also in texts of their own.
-fn said(parts: &[&[u8]]) -> Vec<Vec<u8>> {
+fn user_content(parts: &[&[u8]]) -> Vec<Vec<u8>> {
     let block = |part: &&[u8]| match get(part, "type") {
         Some(b"\"text\"") if get(part, "ignored") != Some(b"true") => {
             Some(text_block(literal(part, "text").unwrap_or(b"\"\"")))
