@@ -9,7 +9,8 @@ use treering::{CreateOptions, OpenOptions, Session, SessionId};
 
 /// An open session, of which perhaps only the end was read.
 ///
-/// Any number of threads may use it. One of them reads the rest when it is needed; meanwhile the others are answered
+/// Any number of threads may use it. One of them reads the rest when it is needed; meanwhile the
+/// others are answered
 /// from the end, or wait for that thread.
 pub struct LazySession {
     opened: Mutex<Opened>,
@@ -51,7 +52,7 @@ impl LazySession {
     /// As [`Session::open_with`].
     pub fn open(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self, Failure> {
         let path = path.as_ref();
-        // Whatever is wrong with the file, opening it whole says it.
+        // If the file is damaged, opening the whole session reports the error.
         match SessionTail::open(path, options.clone()) {
             Ok(Some(tail)) => Ok(tail.into()),
             _ => Ok(Session::open_with(path, options)?.into()),
@@ -75,7 +76,8 @@ impl LazySession {
         }
     }
 
-    /// Opens a session of a store: one that is a file as [`open`](LazySession::open) does, any other whole.
+    /// Opens a session of a store: one that is a file as [`open`](LazySession::open) does, any
+    /// other whole.
     ///
     /// # Errors
     ///
@@ -91,7 +93,8 @@ impl LazySession {
         }
     }
 
-    /// Returns the session. What was not read of it is read now; if that fails, the next call tries again.
+    /// Returns the session, and reads the part of it that was not read yet. If that fails, the next
+    /// call tries again.
     ///
     /// # Errors
     ///
@@ -133,7 +136,7 @@ mod tests {
     use super::*;
     use treering::{Message, NewEntry};
 
-    /// Returns a session file whose end tells its context.
+    /// Returns a session file whose end is enough to build its context.
     fn long_session() -> std::path::PathBuf {
         let path =
             std::env::temp_dir().join(format!("treering-lazy-{}.jsonl", SessionId::generate()));

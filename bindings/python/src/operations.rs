@@ -86,7 +86,7 @@ impl Session {
         AbandonedBranch::new(py, branch)
     }
 
-    /// Moves the leaf and appends the summary of what was left there.
+    /// Moves the leaf and appends a summary of the branch that was left.
     #[allow(clippy::too_many_arguments, reason = "the arguments of a Python call")]
     fn apply_branch_summary(
         &self,
@@ -304,7 +304,8 @@ impl Session {
         data::to_python(py, &outcomes)
     }
 
-    /// Writes a document to a file and returns its size, or returns the document if there is no file.
+    /// Writes a document to a file and returns its size, or returns the document if there is no
+    /// file.
     #[allow(clippy::too_many_arguments, reason = "the arguments of a Python call")]
     fn export<'py>(
         &self,

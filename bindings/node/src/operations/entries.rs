@@ -12,7 +12,7 @@ use treering_bindings::{Data, Failure, Naming, ToData};
 /// The size of the entries that are read together, unless the caller says otherwise.
 const BATCH: u64 = 1 << 20;
 
-/// Carries out an operation; `None` if it is none of this module.
+/// Carries out an operation. Returns `None` if the operation does not belong to this module.
 pub(super) fn invoke(session: &Session, operation: &str, args: &Args) -> Option<Answer> {
     Some(match operation {
         "contextEntries" => context_entries(session, args),
@@ -29,7 +29,8 @@ pub(super) fn invoke(session: &Session, operation: &str, args: &Args) -> Option<
 pub(crate) struct Form {
     /// Entries are records in the shape of the session's agent.
     is_record: bool,
-    /// The records of where the leaf was moved are left out, and the answer has a list of `parents`: the entries that
+    /// The records of where the leaf was moved are left out, and the answer has a list of
+    /// `parents`: the entries that
     /// name such a record as their parent, each with its [parent without them](super::visible).
     hides_moves: bool,
 }
@@ -175,7 +176,7 @@ impl<'a> List<'a> {
         write_entry(entry, self.form.is_record, &mut self.out);
     }
 
-    /// Returns the JSON of the list and of what is said beside it.
+    /// Returns the JSON of the list and of the facts that accompany it.
     fn finish(mut self, mut beside: Vec<(&'static str, Data)>) -> Vec<u8> {
         self.out.push(b']');
         if self.form.hides_moves {

@@ -1,6 +1,7 @@
 //! Operations that plan and carry out larger changes, and reports about a session.
 //!
-//! A plan is described as JSON; to carry it out, it is made again from the same arguments. What it is made of, a leaf
+//! A plan is described as JSON; to carry it out, it is made again from the same arguments. What it
+//! is made of, a leaf
 //! and the entries before it, never changes, so the second plan is the first one.
 
 use super::writing::ids;
@@ -23,7 +24,7 @@ use treering_bindings::{
 };
 use treering_export::{Existing, Export};
 
-/// Carries out an operation; `None` if it is none of this module.
+/// Carries out an operation. Returns `None` if the operation does not belong to this module.
 pub(super) fn invoke(session: &Arc<Session>, operation: &str, args: &Args) -> Option<Answer> {
     Some(match operation {
         "planCompaction" => plan_compaction(session, args),

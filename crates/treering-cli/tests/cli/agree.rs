@@ -1,4 +1,5 @@
-//! `ls`, `stats`, `branches`, the library's lists and the exported page say the same about a session:
+//! `ls`, `stats`, `branches`, the library's lists and the exported page say the same about a
+//! session:
 //! how many branches and compactions it has, and what it used.
 
 use crate::support::{Place, assistant, entry, header, message, user};
@@ -32,7 +33,8 @@ impl Said {
         Said::new(counts, info.tokens.unwrap_or_default(), &json!(info.cost))
     }
 
-    /// Lists and pages show the cost that the file states. `stats` adds what it computed for requests without one, so
+    /// Lists and pages show the cost that the file states. `stats` adds what it computed for
+    /// requests without one, so
     /// there the stated cost is a part of it.
     fn by_stats(stats: &Value, listed: &Said) -> Self {
         let (counts, usage) = ([&stats["branches"], &stats["compactions"]], &stats["usage"]);
@@ -80,7 +82,7 @@ fn compare_usage(place: &Place, dir: &str, paths: &[&str]) {
     }
 }
 
-/// Compares what is said about every session below a directory, and returns that.
+/// Compares the reports about every session below a directory, and returns them.
 fn compare(place: &Place, dir: &Path) -> Vec<(PathBuf, Said)> {
     let dir = dir.to_str().unwrap();
     let ran = place.run(&["ls", "--json", dir]);
@@ -202,7 +204,7 @@ fn what_is_listed_of_fixtures_and_of_a_corpus_agrees() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let fixtures = compare(&place, &here.join("../treering-export/tests/export/fixtures"));
     assert_eq!(fixtures.len(), 2);
-    // Each agent that has a fixture of its own.
+    // Every agent that has its own fixture.
     let (agents, mut count) = (Place::empty(), 0);
     for agent in std::fs::read_dir(here.join("../treering/src/dialect")).unwrap() {
         let agent = agent.unwrap();

@@ -8,7 +8,8 @@ use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// An OpenAI-compatible server that gives these answers, one a connection, and tells what it was asked.
+/// An OpenAI-compatible server that gives one of these answers for each connection, and reports the
+/// requests.
 struct Server {
     url: String,
     asked: Receiver<Value>,

@@ -29,7 +29,8 @@ fn run(place: &Place, args: &[&str]) -> Ran {
     Ran { code: code.unwrap(), stdout, stderr }
 }
 
-/// A directory with a session, a named pipe that only reading could open, and a link to a device that
+/// A directory with a session, a named pipe that only reading could open, and a link to a device
+/// that
 /// never ends.
 fn place() -> Place {
     let place = Place::with_story();
@@ -107,7 +108,7 @@ fn bomb(blocks: usize) -> Vec<u8> {
 #[test]
 fn an_archive_that_is_a_bomb_is_listed_and_not_unpacked() {
     let place = Place::empty();
-    // 64 KB that stand for 2 GB.
+    // An archive of 64 KB that contains 2 GB.
     place.write("b.jsonl.zst", bomb(16_000));
     let listed = run(&place, &["ls", ".", "--json"]).json();
     assert_eq!(

@@ -51,7 +51,7 @@ fn as_json_every_entry_is_an_object() {
     for line in shown.lines() {
         let (head, record) = line.split_once(",\"sidechain\":false,\"record\":").unwrap();
         heads += &format!("{head}\n");
-        // The record stands in the file exactly like this.
+        // The file contains exactly this record.
         assert!(lines.iter().any(|line| *line == record.strip_suffix('}').unwrap()), "{record}");
     }
     insta::assert_snapshot!(heads, @r#"

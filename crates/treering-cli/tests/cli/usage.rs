@@ -70,7 +70,7 @@ fn a_file_that_may_not_be_written_can_be_read() {
     let mode = |mode| std::fs::Permissions::from_mode(mode);
     std::fs::set_permissions(place.file("s.jsonl"), mode(0o400)).unwrap();
     place.run(&["tree", "s.jsonl"]).ok();
-    // The superuser may write it all the same.
+    // The superuser may write the file regardless of its mode.
     let may_write = std::fs::OpenOptions::new().append(true).open(place.file("s.jsonl")).is_ok();
     let ran = place.run(&["append", "s.jsonl", "--user", "x"]);
     assert_eq!(ran.code, if may_write { 0 } else { 1 }, "{}", ran.stderr);

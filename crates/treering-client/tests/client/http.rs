@@ -87,7 +87,7 @@ fn an_append_without_an_answer_happens_once() {
         let expected = [&*start, b"{\"a\":1}\n"].concat();
         assert_eq!(contents(&*memory.open(&id("once")).unwrap()), expected, "{faults:?}");
 
-        // A writer that was faster is told from an own attempt.
+        // An append of a faster writer is distinguished from an earlier attempt of this one.
         let theirs = memory.open(&id("once")).unwrap();
         server.script(faults.clone());
         theirs.append(&End::from(expected.len() as u64), b"{\"b\":2}\n").unwrap();

@@ -260,7 +260,7 @@ fn an_unfinished_line_waits_and_is_fenced() {
     append(&stores.0, "s", b"{\"type\":\"custom\"");
     assert_eq!(syncer.all(Direction::Push, |_| {}).unwrap().sent, 0);
     assert_eq!(bytes(&stores.1, "s"), whole);
-    // What is pulled does not become part of it.
+    // Pulled entries do not become part of it.
     open(&stores.1, "s").append(Message::user("more")).unwrap();
     syncer.all(Direction::Pull, |_| {}).unwrap();
     assert_eq!(open(&stores.0, "s").context().unwrap().messages.len(), 2);
@@ -386,7 +386,7 @@ mod redaction {
         }
     }
 
-    /// A secret that only a later line gives away stands in lines that were sent before.
+    /// A secret that only a later line reveals is in lines that were sent before.
     #[test]
     fn lines_that_would_be_redacted_now_are_reported() {
         for claude in [false, true] {

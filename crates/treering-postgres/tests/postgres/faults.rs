@@ -1,4 +1,5 @@
-//! Faults: connections that break, servers that stop, pools that run out. Nothing acknowledged is lost or
+//! Faults: connections that break, servers that stop, pools that run out. Nothing acknowledged is
+//! lost or
 //! doubled, and every call ends.
 
 use crate::writers::{Account, assert_exactly_once, write};
@@ -30,7 +31,8 @@ fn options(timeout: u64) -> PostgresOptions {
 /// The deadline of calls that must succeed, however busy the machine is.
 const PATIENT: u64 = 60_000;
 
-/// Appends a line to whatever the journal ends with. An append that was given up on may still be carried out
+/// Appends a line to whatever the journal ends with. An append that was given up on may still be
+/// carried out
 /// between the look at the end and the append.
 fn append_at_end(journal: &dyn Journal, line: &[u8]) {
     let mut end = journal.len().expect("len");
@@ -253,7 +255,7 @@ fn connections_that_run_out_are_an_error_within_the_deadline() {
         assert!(!kinds.is_empty(), "the rows are held for longer than the deadline");
     });
     assert!(done.load(Ordering::Relaxed));
-    // The rows are free again, and what was given up on was carried out at most once.
+    // The rows are unlocked, and the abandoned append was carried out at most once.
     for name in ["one", "two", "three"] {
         let journal = patient.open(&id(name)).expect("open");
         append_at_end(&*journal, b"{\"n\":2}\n");

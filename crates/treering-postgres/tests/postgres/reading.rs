@@ -1,4 +1,4 @@
-//! Reading: few round trips, whatever the length of the log; the same contexts as from files.
+//! Reading: few round trips for logs of any length, and the same contexts as from files.
 
 use crate::{create, id, store};
 use std::sync::Arc;
@@ -142,7 +142,8 @@ fn the_corpus_reads_as_from_files() {
     println!("{compared} sessions of the corpus read as from files");
 }
 
-/// Returns a log of which the first entry sets the thinking level, and its last entry is `e0005999`.
+/// Returns a log of which the first entry sets the thinking level, and its last entry is
+/// `e0005999`.
 fn level_at_the_start(name: &str) -> String {
     let mut log = format!(
         "{{\"type\":\"session\",\"version\":3,\"id\":\"{name}\",\"timestamp\":\"2026-01-05T09:00:00.000Z\",\"cwd\":\"/\"}}\n"
@@ -189,7 +190,8 @@ fn the_level_set_at_the_start_is_known_at_the_end() {
     assert_eq!(level, "high");
     assert!(trips <= 3, "{trips} round trips");
 
-    // A release that knows no checkpoints takes the last append back and makes another one, which gives the first
+    // A release that knows no checkpoints takes the last append back and makes another one, which
+    // gives the first
     // entry another meaning.
     let journal = shared.open(&id("level")).expect("open");
     let length = journal.len().expect("len");

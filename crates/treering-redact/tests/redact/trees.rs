@@ -7,7 +7,7 @@ use treering::storage::LineFilter;
 use treering::{Kind, Message, Session};
 use treering_testkit::generate;
 
-/// Returns a secret, and a text that has it, as they stand inside of a JSON string.
+/// Returns a secret and a text that contains it, both in the form that they have in a JSON string.
 fn planted(seed: u64) -> (String, String) {
     let key = format!(
         "-----BEGIN EC PRIVATE KEY-----\\n{}\\n{}\\n-----END EC PRIVATE KEY-----",
@@ -108,7 +108,7 @@ proptest! {
             prop_assert!(!decoded.contains(&secret.replace("\\n", "\n")), "{secret}");
         }
         prop_assert_eq!(redactor.report().occurrences(), secrets.len());
-        // Everything else as it was.
+        // Everything else is unchanged.
         let mut expected = text.clone();
         for secret in &secrets {
             expected = expected.replacen(secret, "[REDACTED:x]", 1);

@@ -1,4 +1,5 @@
-//! The OpenAPI document: it has the operations that the server has, and its schemas describe the answers.
+//! The OpenAPI document: it has the operations that the server has, and its schemas describe the
+//! answers.
 
 use crate::harness::{Answer, Node, json, message, send};
 use serde_json::{Value, json};
@@ -204,7 +205,8 @@ async fn examples_are_what_the_document_describes() {
     assert!(checked > 15, "{checked}");
 }
 
-/// The router and the document are made of one table. Nothing besides may be routed but the web page.
+/// The router and the document are built from one table. Only the web page may have routes besides
+/// those.
 #[tokio::test]
 async fn the_server_has_the_operations_of_the_document_and_no_others() {
     let node = Node::start().await;
@@ -228,7 +230,8 @@ async fn the_server_has_the_operations_of_the_document_and_no_others() {
     }
 }
 
-/// A connection refuses what is too long before it knows the call, so every call may be answered like that.
+/// A connection refuses what is too long before it knows the call, so every call may be answered
+/// like that.
 #[tokio::test]
 async fn every_operation_may_be_too_long() {
     let node = Node::start().await;

@@ -1,4 +1,4 @@
-//! Streams of events: nothing is lost, nothing is told twice, at whatever node.
+//! Streams of events: no event is lost or sent twice, on any node.
 
 use crate::harness::{Node, PATIENCE, limits, send};
 use serde_json::Value;
@@ -31,7 +31,7 @@ impl Follower {
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         let last = last.map(str::to_owned);
         let mut follower = Follower { response, text: String::new(), last };
-        // The first block tells where the stream begins.
+        // The first block states the position at which the stream begins.
         while follower.last.is_none() {
             follower.read().await;
             follower.take();
@@ -114,7 +114,8 @@ async fn a_follower_is_told_what_is_appended() {
     assert!(follower.next().await.is_none());
 }
 
-/// A line that holds several entries, as damage may leave it: its entries are numbered, and a follower that
+/// A line that holds several entries, as damage may leave it: its entries are numbered, and a
+/// follower that
 /// was cut off between them is told the rest.
 #[tokio::test]
 async fn entries_on_one_line_are_told_apart() {
@@ -150,7 +151,7 @@ async fn entries_on_one_line_are_told_apart() {
     }
 }
 
-/// Entries of another agent are told in treering's format.
+/// Entries of another agent are sent in treering's format.
 #[tokio::test]
 async fn sessions_of_other_agents_are_followed() {
     let node = Node::start().await;
@@ -225,7 +226,8 @@ async fn all_sessions_are_followed() {
     assert_eq!(event.data["session"], "chat");
 }
 
-/// Eight writers write through two nodes. A follower changes the node after every few events, and is
+/// Eight writers write through two nodes. A follower changes the node after every few events, and
+/// is
 /// told every entry once, in the order of the log.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_or_told_twice_when_a_follower_changes_nodes() {
@@ -312,7 +314,8 @@ async fn many_followers_share_what_is_read() {
     assert!(value("treering_feed_reads_total") <= 10, "{metrics}");
 }
 
-/// The title of an omp session stands in a line that is overwritten in place: the log does not grow.
+/// The title of an omp session stands in a line that is overwritten in place: the log does not
+/// grow.
 #[tokio::test]
 async fn a_title_that_changes_in_place_is_told() {
     let node = Node::start().await;

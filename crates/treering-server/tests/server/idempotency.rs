@@ -142,7 +142,7 @@ async fn sessions_are_created_and_forked_once() {
     assert_eq!(first.json()["id"], again.json()["id"]);
 }
 
-/// A key that comes again with something else does not answer with what was made before.
+/// A key that is reused with another body does not return the earlier result.
 #[tokio::test]
 async fn a_key_is_for_one_session_and_one_fork() {
     let node = Node::start().await;
@@ -286,7 +286,8 @@ impl Journal for WithoutStandbyJournal {
     }
 }
 
-/// An append that is in the log and would be lost with the primary is not acknowledged, however often it is
+/// An append that is in the log and would be lost with the primary is not acknowledged, however
+/// often it is
 /// repeated, by whatever call.
 #[tokio::test]
 async fn a_repeated_append_is_not_acknowledged_before_it_is_durable() {

@@ -257,7 +257,7 @@ async fn what_is_not_there_is_said_on_a_page() {
         assert!(text(&answer).contains("<h1>"), "{path}");
         assert!(!answer.header("content-security-policy").contains("unsafe"));
     }
-    // A query that cannot be read is said beside its field.
+    // The error of a query that cannot be parsed is shown beside its field.
     for (path, part) in [("/?q=re%3A(", "id=refused"), ("/s/chat?q=re%3A(", "the query, at")] {
         let answer = get(&node, ADMIN, path).await;
         assert_eq!(answer.status, 200);

@@ -65,7 +65,7 @@ fn refused_appends_do_not_concern_their_neighbors() {
     let accepted: Vec<usize> = (0..9).filter(|&at| done[at].is_ok()).collect();
     assert_eq!(accepted, [0, 4, 6, 8]);
 
-    // Each is told where the log ended after it.
+    // Each append returns the end of the log after it.
     let log = log(&*journal);
     for at in accepted {
         let done = done[at].as_ref().unwrap();

@@ -1,4 +1,5 @@
-//! Checkpoints: a reader of the end learns from the writer's note what reading everything would tell.
+//! Checkpoints: a reader of the end learns from the writer's note what reading everything would
+//! tell.
 
 use crate::counted::CountedJournal;
 use crate::support::{HEADER, assistant, cases, compaction, leaf, user};
@@ -28,7 +29,7 @@ fn long_log(count: usize) -> String {
     log
 }
 
-/// Messages whose lines are longer than what is looked at first.
+/// Messages whose lines are longer than the part of the log that is read first.
 const MANY: usize = 1_200;
 
 fn counted(log: String) -> Arc<CountedJournal> {
@@ -45,7 +46,8 @@ fn whole(journal: &CountedJournal) -> Context {
     Session::in_journal(copy, "", CreateOptions::new()).unwrap().context().unwrap()
 }
 
-/// Compares the context read from the end with that of the whole. Returns whether only a part was read.
+/// Compares the context read from the end with that of the whole. Returns whether only a part was
+/// read.
 fn check(journal: &Arc<CountedJournal>) -> bool {
     let expected = whole(journal);
     journal.take_bytes_read();
@@ -80,7 +82,8 @@ fn an_append_of_another_writer_makes_the_checkpoint_void() {
     let kept = format!("a{}", MANY - 20);
     let last = writer.append(NewEntry::compaction("so far", Some(&kept.as_str().into()), 9));
     assert!(check(&journal));
-    // The entry that set the level gets another parent and becomes a message; the path to the leaf loses the level.
+    // The entry that set the level gets another parent and becomes a message; the path to the leaf
+    // loses the level.
     let mut lines = format!("{}\n", user("t", None));
     writeln!(lines, "{}", user("z", Some(last.unwrap().as_str()))).unwrap();
     journal.append(&End::from(journal.len().unwrap()), lines.as_bytes()).unwrap();

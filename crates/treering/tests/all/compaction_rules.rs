@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use treering::compaction::Preparation;
 
-/// An entry as it is appended: its type and fields. Its id is its place.
+/// An entry to append: its type and its fields. Its id is its index.
 type Appended = (&'static str, Value);
 
 /// A selected entry.

@@ -1,4 +1,5 @@
-//! Random work on a session of every dialect, and the same work on a session of treering's own: both
+//! Random work on a session of every dialect, and the same work on a session of treering's own:
+//! both
 //! are the same tree, before and after opening the file again, and after converting there and back.
 
 use crate::support::join;
@@ -87,7 +88,7 @@ impl Steps {
     fn next(&mut self) -> Step {
         self.time += 1 + self.rng.below(90_000) as i64;
         if self.ids.len() < 2 {
-            // The first messages: some dialects are told apart by them.
+            // The first messages, which distinguish some dialects.
             return Step::Append(self.entry(self.ids.len()));
         }
         match self.rng.below(20) {
@@ -220,7 +221,8 @@ fn name_on_path(session: &Session) -> Option<String> {
     named.text("name").map(|name| name.into_owned()).filter(|name| !name.is_empty())
 }
 
-/// Both are the same tree as far as the entries `known` go: headers that are nodes and leaf entries,
+/// Both are the same tree as far as the entries `known` go: headers that are nodes and leaf
+/// entries,
 /// whose ids are random, aside.
 fn assert_same(ours: &Session, theirs: &Session, known: &BTreeSet<&str>, what: &str) {
     let own = |id: &EntryId| known.contains(id.as_str());

@@ -198,7 +198,7 @@ fn tool_calls_and_results_that_lost_each_other() {
     );
     let said = diagnosis.findings[0].to_string();
     assert_eq!(said, "line 3: entry b calls a tool (t1) but there is no result");
-    // A result must stand below its call, not above it.
+    // A result must be below its call, not above it.
     let lines = [
         user("a", None),
         tool_result("b", "a", "t"),

@@ -225,7 +225,7 @@ fn batched_tells_of_a_failure_in_the_background_once() {
     let (journal, session) = begun(Durability::Batched(Duration::ZERO));
     journal.draw(1, Rates { append: 0.0, sync: 1.0 });
     session.append(Message::user("written")).unwrap();
-    // The failure comes from another thread: it is told with the first append after it.
+    // The sync fails on another thread, so the next append returns the error.
     let mut appended = 2;
     let error = loop {
         match session.append(Message::user("more")) {

@@ -28,7 +28,7 @@ fn kill_9_in_the_middle_of_an_append() {
         let open = || Session::in_journal(journal.clone(), "/p", CreateOptions::new()).unwrap();
         let session = open();
         assert!(session.tree().contains("b"), "cut at {cut}");
-        // All of the line but its newline: the entry is there.
+        // Only the newline of the line is missing: the entry is complete.
         assert_eq!(session.tree().contains("c"), cut == line.len() - 1, "cut at {cut}");
         let next = session.append(Message::assistant("acme", "m", "next")).unwrap();
         assert!(journal.contents().starts_with(bytes.as_bytes()), "cut at {cut}");

@@ -1,4 +1,4 @@
-//! Forks: a path as a session of its own, and a copy of everything.
+//! Forks: the copy of a path and the copy of a whole session.
 
 use crate::support::{
     HEADER, Leaf, assert_agrees, assistant, compaction, entry, file, join, label, leaf, path, user,

@@ -1,4 +1,5 @@
-//! Merging branches: what is new, what is written, and what a second merge brings.
+//! Merging branches: the entries that are new, the records that are written, and the result of a
+//! second merge.
 
 use crate::support::{
     assistant, calls, entry, file, join, leaf, open, path, result, sources, user, written,
@@ -32,7 +33,7 @@ fn new(session: &Session, other: &str) -> String {
     }
 }
 
-/// Goes to an entry, says something, and returns what was said.
+/// Moves the leaf to an entry, appends a message, and returns the id of the message.
 fn say(session: &Session, at: &str, text: &str) -> String {
     session.branch(at).unwrap();
     session.append(Message::user(text)).unwrap().to_string()

@@ -202,7 +202,7 @@ fn a_session_is_counted_by_purpose_model_role_and_place() {
         stats.by_purpose.iter().map(|(what, sum)| format!("{} {}", what.name(), shown(sum)));
     assert_eq!(of(purposes.collect()), "answers 2: 30/2/0/0 0.75; branch summaries 1: 5/0/0/0 ?");
     let models = stats.by_model.iter().map(|(what, sum)| format!("{what} {}", shown(sum)));
-    // The summary was written by the model in force where it stands.
+    // The summary was written by the model in force at its position.
     assert_eq!(of(models.collect()), "acme/elm 1: 20/1/0/0 0.25; acme/oak 2: 15/1/0/0 0.5");
     assert_eq!(shown(&stats.active), "2: 15/1/0/0 0.5");
     assert_eq!(shown(&stats.abandoned), "1: 20/1/0/0 0.25");
@@ -365,7 +365,7 @@ fn branches_know_their_own_part_and_their_whole_path() {
             "r since -: 1 of 1, 0 of 0 said",
         ]
     );
-    // The label is no branch; the active path is one, although `d` goes on from it.
+    // The label is not a branch. The active path is one, although `d` continues it.
     assert_eq!(branches.iter().filter(|branch| branch.is_counted()).count(), 4);
     assert_eq!(session.stats().unwrap().branches, 4);
     assert!(Session::in_memory("/p").branches().unwrap().is_empty());

@@ -60,7 +60,7 @@ impl Scripted {
         Arc::new(Scripted::new(Some(window), plays))
     }
 
-    /// Fails whatever the rule says, before the script is looked at.
+    /// Fails without applying the rule or reading the script.
     pub(crate) fn with_rule(
         window: Option<u64>,
         rule: impl Fn(&str) -> Option<SummaryError> + Send + Sync + 'static,

@@ -17,7 +17,7 @@ pub(crate) enum Step {
     Trickle(Vec<u8>),
     /// Ends the body as HTTP wants it.
     End,
-    /// Tells the test that it has come this far.
+    /// Reports to the test that this step was reached.
     Reached(&'static str),
     /// Waits until the test says [`Server::go`].
     Wait,

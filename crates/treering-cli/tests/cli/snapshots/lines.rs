@@ -1,6 +1,6 @@
 //! The command lines of the snapshots.
 
-/// The lines that are tried of every command, in a directory of its own.
+/// The command lines that are tested for every command, each in its own directory.
 pub(super) const COMMANDS: &str = r#"
 [open]
 open

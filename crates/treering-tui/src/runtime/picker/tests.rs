@@ -1,4 +1,4 @@
-//! The handler: what is done to files, and what the screen is told.
+//! Tests of the handler: the actions on files, and the events that the screen receives.
 
 use super::file_actions::FileActionWorker;
 use super::*;

@@ -98,7 +98,7 @@ fn results_answer_their_calls_once() {
     assert_eq!(results, [("call_1".to_owned(), true), ("call_2".to_owned(), false)]);
 }
 
-/// A resumed chat is written again, without what is beside the contents.
+/// A resumed chat is written again, without the members other than the contents.
 #[test]
 fn a_history_that_is_written_again_answers_each_call_once() {
     let again = r#"{"$set":{"messages":[{"id":"g00","timestamp":"2026-03-02T08:00:20.000Z","type":"user","content":[{"text":"<session_context>x</session_context>"}]},{"id":"g01","timestamp":"2026-03-02T08:00:20.000Z","type":"user","content":[{"text":"Why?"}]},{"id":"g02","timestamp":"2026-03-02T08:00:20.000Z","type":"gemini","content":[{"text":"I look."},{"functionCall":{"id":"call_1","name":"run","args":{}}}]},{"id":"g02_response","timestamp":"2026-03-02T08:00:20.000Z","type":"user","content":[{"functionResponse":{"id":"call_1","name":"run","response":{"output":"seven"}}}]},{"id":"g03","timestamp":"2026-03-02T08:00:20.000Z","type":"user","content":[{"functionResponse":{"id":"call_1","name":"run","response":{"output":"seven"}}}]}]}}"#;

@@ -8,7 +8,8 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-/// A database of pages of 512 bytes with an index, rows that overflow, and a write-ahead log that holds its
+/// A database of pages of 512 bytes with an index, rows that overflow, and a write-ahead log that
+/// holds its
 /// newest rows: made by `make.py small`.
 const SMALL: &[u8] = include_bytes!("testdata/small.db");
 const SMALL_WAL: &[u8] = include_bytes!("testdata/small.db-wal");
@@ -85,7 +86,7 @@ fn the_log_counts_as_far_as_its_transactions_are_finished() {
     };
     let (all, none) = (names(Some(SMALL_WAL)), names(None));
     assert!(all.len() > none.len() && all.starts_with(&none), "{all:?}");
-    // What is behind the last finished transaction does not count, whatever it is.
+    // Bytes after the last finished transaction are ignored.
     let torn = &SMALL_WAL[..SMALL_WAL.len() - 1];
     assert!(names(Some(torn)).len() < all.len());
     let mut followed = SMALL_WAL.to_vec();
@@ -126,7 +127,7 @@ fn a_file_that_is_none_is_said_to_be_none() {
     assert_eq!(error.to_string(), "it is not an SQLite database");
 }
 
-/// Looks at everything in a database. Whatever is wrong with it must end, and not as a panic.
+/// Reads everything in a database. Damage must never cause a panic or an endless loop.
 fn look(dir: &Path, database: &[u8], wal: Option<&[u8]>) {
     let path = small(dir, database, wal);
     let _ = read(&path, |database| {
@@ -214,7 +215,8 @@ proptest! {
     }
 }
 
-/// Databases that SQLite writes with many settings read as it reads them. Without Python and its SQLite there is
+/// Databases that SQLite writes with many settings read as it reads them. Without Python and its
+/// SQLite there is
 /// nothing to compare with, and then only a run for continuous integration fails.
 #[test]
 fn databases_read_as_sqlite_reads_them() {
