@@ -57,7 +57,7 @@ fn is_broken_image(block: &[u8]) -> bool {
 pub(super) fn standard_base64(data: &str) -> Option<Cow<'_, str>> {
     let digits = data.trim_end_matches(['=', ' ', '\r', '\n']);
     let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/".contains(&byte);
-    if digits.len() % 4 == 0 && digits.len() == data.len() && data.bytes().all(is_digit) {
+    if digits.len().is_multiple_of(4) && digits.len() == data.len() && data.bytes().all(is_digit) {
         return (!data.is_empty()).then_some(Cow::Borrowed(data));
     }
     let mut out = String::with_capacity(digits.len() + 2);

@@ -31,7 +31,7 @@ fn is_base64(data: &str) -> bool {
     let digits = data.trim_end_matches('=');
     let is_digit = |c: char| c.is_ascii_alphanumeric() || c == '+' || c == '/';
     !digits.is_empty()
-        && data.len() % 4 == 0
+        && data.len().is_multiple_of(4)
         && data.len() - digits.len() <= 2
         && digits.chars().all(is_digit)
 }
@@ -81,8 +81,10 @@ fn check_anthropic_result(block: &Value) -> Checked {
 fn check_anthropic_answer(block: &Value, ids: &mut HashSet<String>) -> Checked {
     match text(block, "type") {
         "text" => check_said(text(block, "text"))?,
-        "thinking" => prop_assert!(block["thinking"].is_string() && text(block, "signature") != ""),
-        "redacted_thinking" => prop_assert!(text(block, "data") != ""),
+        "thinking" => {
+            prop_assert!(block["thinking"].is_string() && !text(block, "signature").is_empty())
+        }
+        "redacted_thinking" => prop_assert!(!text(block, "data").is_empty()),
         "tool_use" => {
             let id = text(block, "id");
             prop_assert!(is_name(id, 64), "the id {id:?}");

@@ -2,7 +2,6 @@
 
 use crate::support::{entry, file, open};
 use serde_json::{Value, json};
-use treering::Context;
 use treering::context::Model;
 use treering::provider::{
     CacheControl, ContextRepair, Pairing, ProviderRequest, RequestOptions, Tool,
@@ -360,7 +359,7 @@ fn sections_of_a_system_message_are_a_part_of_its_text() {
     assert_eq!(system, json!({"role":"system","content":first}));
     let dropped = ContextRepair::BlockDropped { entry: "e2".into(), block: "section n".into() };
     for request in [anthropic, chat, responses] {
-        assert_eq!(request.repairs, [dropped.clone()]);
+        assert_eq!(request.repairs, std::slice::from_ref(&dropped));
     }
 }
 
@@ -384,7 +383,7 @@ fn tools_of_the_context_that_the_request_does_not_define_are_reported() {
     for request in requests(&context(&messages), &options) {
         assert_eq!(request.repairs, [empty.clone(), dropped("e0", "read"), dropped("e2", "write")]);
     }
-    let options = options.with_tool(Tool::new("read", "Reads.", "{}"));
+    let options = options.with_tool(Tool::new("read", "Reads.", "{}").unwrap());
     for request in requests(&context(&messages), &options) {
         assert_eq!(request.repairs, [empty.clone(), dropped("e2", "write")]);
     }

@@ -355,14 +355,14 @@ fn requests(context: &Context, options: &RequestOptions) -> [(&'static str, Prov
 }
 
 proptest! {
-    #![proptest_config(cases(512))]
+    #![proptest_config(cases(128))]
 
     #[test]
     fn every_context_is_acceptable_to_every_provider_and_nothing_is_lost_silently(
         drafts in prop::collection::vec(prop_oneof![4 => spoken(), 1 => others()], 0..9)
     ) {
         let (messages, sources) = written(&drafts);
-        let tool = Tool::new("run", "Runs.", r#"{"type":"object"}"#);
+        let tool = Tool::new("run", "Runs.", r#"{"type":"object"}"#).unwrap();
         let options = RequestOptions::new().with_system("Help.").with_tool(tool);
         let options = options.with_cache(CacheControl::Ephemeral);
         for (api, request) in requests(&context(&messages), &options) {
