@@ -5,6 +5,7 @@
 //! test of root's starts it as the user `postgres`.
 
 use crate::certificates::Certificates;
+use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,9 @@ use std::time::{Duration, Instant};
 
 /// The longest time that a server may take to start or to end.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The number of ports on which a new server is tried.
+const PORT_ATTEMPTS: usize = 4;
 
 /// A running server with fsync on, for everyone on this machine without a password.
 #[derive(Debug)]
@@ -96,6 +100,20 @@ impl Installation {
     }
 }
 
+/// Returns a port on which no program listens.
+///
+/// Systems give connections, and listeners without a port of their own, ports from 32768 on. A server that is stopped and
+/// started again needs the same port both times, so it has a lower one, which nothing takes in between.
+fn free_port() -> u16 {
+    loop {
+        let random = RandomState::new().hash_one(std::process::id());
+        let port = 15_000 + u16::try_from(random % 15_000).expect("less than 15,000");
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 /// Runs a command to its end and returns its output.
 fn run(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
@@ -124,13 +142,12 @@ impl Server {
                 return None;
             }
         };
-        let server = Server::prepare(installation);
+        let mut server = Server::prepare(installation);
         let data = server.data();
         let mut initdb = server.program("initdb");
         initdb.args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-sync", "-D"]);
         run(initdb.arg(&data)).expect("initdb");
-        server.configure("");
-        server.boot();
+        server.boot_on_a_free_port("");
         server.sql("postgres", "CREATE ROLE treering LOGIN");
         Some(server)
     }
@@ -141,8 +158,6 @@ impl Server {
         let mut mktemp = installation.command("mktemp", root);
         let directory = run(mktemp.args(["-d", "/tmp/treering-pg.XXXXXX"])).expect("mktemp");
         let directory = PathBuf::from(directory);
-        let port = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-        let port = port.local_addr().expect("an address").port();
         // The server may be stopped by a signal, or be gone.
         let script = "read -r line
             pid=$(head -n 1 \"$1/data/postmaster.pid\" 2>/dev/null)
@@ -155,7 +170,7 @@ impl Server {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut guard, 0);
         let guard = Mutex::new(Some(guard.spawn().expect("sh")));
-        Server { installation, directory, port, guard }
+        Server { installation, directory, port: 0, guard }
     }
 
     fn program(&self, name: &str) -> Command {
@@ -210,11 +225,28 @@ impl Server {
 
     /// Starts a server that is not running, and waits until it answers.
     pub fn boot(&self) {
+        assert!(self.try_boot(), "PostgreSQL did not start: {}", self.log());
+    }
+
+    /// Starts a server for the first time, on a port that no other program has, with more settings.
+    fn boot_on_a_free_port(&mut self, more: &str) {
+        for _ in 0..PORT_ATTEMPTS {
+            self.port = free_port();
+            // The last setting of a name counts.
+            self.configure(more);
+            if self.try_boot() {
+                return;
+            }
+        }
+        panic!("PostgreSQL did not start: {}", self.log());
+    }
+
+    /// Starts a server that is not running, waits until it answers, and returns `false` if it ended instead.
+    fn try_boot(&self) -> bool {
         let mut start = self.program("pg_ctl");
         start.arg("-D").arg(self.data()).arg("-l").arg(self.directory.join("log"));
         start.args(["-w", "-t", "60", "start"]).stdout(Stdio::null()).stderr(Stdio::null());
-        let started = start.status().expect("pg_ctl");
-        assert!(started.success(), "PostgreSQL did not start: {}", self.log());
+        start.status().expect("pg_ctl").success()
     }
 
     fn log(&self) -> String {
@@ -311,13 +343,12 @@ impl Server {
 
     /// Starts a standby of this server, which from then on waits for it with every commit.
     pub fn start_standby(&self) -> Server {
-        let standby = Server::prepare(self.installation.clone());
+        let mut standby = Server::prepare(self.installation.clone());
         let mut backup = standby.program("pg_basebackup");
         backup.args(["-U", "postgres", "-R", "-c", "fast", "-X", "stream", "--no-sync", "-h"]);
         backup.arg(&self.directory).args(["-p", &self.port.to_string(), "-D"]).arg(standby.data());
         run(&mut backup).expect("pg_basebackup");
-        standby.configure("hot_standby = on\n");
-        standby.boot();
+        standby.boot_on_a_free_port("hot_standby = on\n");
         self.sql("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'");
         self.sql("postgres", "SELECT pg_reload_conf()");
         let until = Instant::now() + PATIENCE;

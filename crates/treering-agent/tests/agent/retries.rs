@@ -4,7 +4,7 @@ use crate::support::server::{Server, Step};
 use crate::support::wire::{answer, begin, head, refusal, whole};
 use crate::support::{Api, BOTH, Job, ask, still};
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::TcpSocket;
 use treering_agent::SummaryError;
 
 const BUSY: &str = r#"{"error":{"message":"busy"}}"#;
@@ -55,14 +55,15 @@ async fn a_500_is_asked_again_with_growing_pauses_until_patience_ends() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_not_up_yet() {
     let _still = still();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
+    // The port belongs to the test from now on, but connections are refused until it listens.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = socket.local_addr().unwrap();
     let mut job = Job::start(Api::OpenAi, &format!("http://{address}/v1"));
     let (error, pause) = job.pauses.recv().await.unwrap();
     assert!(matches!(error, SummaryError::Connection(_)), "{error}");
-    let listener = TcpListener::bind(address).await.unwrap();
-    let _server = Server::on(listener, vec![answer(&whole(Api::OpenAi, &["Yes"]))]);
+    let _server =
+        Server::on(socket.listen(8).unwrap(), vec![answer(&whole(Api::OpenAi, &["Yes"]))]);
     crate::support::pass(pause).await;
     assert_eq!(job.end().await.unwrap().text, "Yes");
 }

@@ -161,6 +161,17 @@ impl Node {
     }
 }
 
+/// Stops the clock of the runtime, which only `tokio::time::advance` moves from then on.
+///
+/// A stopped clock would move by itself while all tasks wait, which they also do for the network. It does not while work
+/// blocks a thread, so one is blocked until the result is dropped, or for a minute, after which the test fails.
+pub(crate) fn stop_clock() -> std::sync::mpsc::Sender<()> {
+    let (held, holder) = std::sync::mpsc::channel();
+    tokio::task::spawn_blocking(move || holder.recv_timeout(PATIENCE).is_ok());
+    tokio::time::pause();
+    held
+}
+
 /// Reads until the other end closes the connection.
 pub(crate) async fn read_all(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();

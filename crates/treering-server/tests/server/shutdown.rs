@@ -1,6 +1,6 @@
 //! The end of a server: readiness goes first, what was begun is finished.
 
-use crate::harness::{ADMIN, Node, limits, read_all, send};
+use crate::harness::{ADMIN, Node, limits, read_all, send, stop_clock};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -10,9 +10,8 @@ use treering::store::MemoryStore;
 #[tokio::test]
 async fn a_server_that_ends_finishes_its_requests_and_its_streams() {
     let mut slow = limits();
-    // Longer than a busy machine may stop this test between two requests.
-    slow.drain = Duration::from_secs(3);
-    let mut node = Node::with(Arc::new(MemoryStore::new()), slow, |server| server).await;
+    slow.drain = Duration::from_secs(1);
+    let mut node = Node::with(Arc::new(MemoryStore::new()), slow.clone(), |server| server).await;
     let session = node.session("chat").await;
     let mut stream = node.request("GET", &format!("{session}/events")).send().await.unwrap();
     assert!(stream.chunk().await.unwrap().is_some());
@@ -29,11 +28,15 @@ async fn a_server_that_ends_finishes_its_requests_and_its_streams() {
     begun.read_exact(&mut answer).await.unwrap();
     assert!(answer.starts_with(b"HTTP/1.1 100 Continue"));
 
+    let stopped = stop_clock();
     node.begin_stop();
     let (client, ready) = (node.client.clone(), node.url("/readyz"));
     // It still answers, but is not ready.
     while send(client.get(&ready)).await.status != 503 {}
     // The stream ends with the server.
+    tokio::time::advance(slow.drain + Duration::from_millis(1)).await;
+    drop(stopped);
+    tokio::time::resume();
     while stream.chunk().await.unwrap().is_some() {}
     begun.write_all(body.as_bytes()).await.unwrap();
     let finished = read_all(&mut begun).await;
