@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import random
 import shutil
 import signal
 import socket
@@ -23,9 +24,18 @@ def bin_dir():
 
 
 def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    """Returns a port on which no program listens, below those that systems give to connections.
+
+    A server that is stopped and started again finds it free, however many connections there are in between.
+    """
+    while True:
+        port = random.randrange(15_000, 30_000)
+        with socket.socket() as listener:
+            try:
+                listener.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
 
 
 def as_server_user(command):

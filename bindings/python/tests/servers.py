@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import socket
@@ -16,10 +17,15 @@ COMMAND = os.environ.get("TREERING_BIN") or shutil.which("treering")
 
 
 def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+    """Return a port on which no program listens, below those that systems give to connections."""
+    while True:
+        port = random.randrange(15_000, 30_000)
+        with socket.socket() as listener:
+            try:
+                listener.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
 
 
 def environment() -> Dict[str, str]:
