@@ -28,6 +28,5 @@ const isEditable = (e) => e.type === "custom_message" || (e.type === "message" &
 /** The target of a context edit: what pi would let its user edit or, for a wild one, mostly what it would not. */
 export function editTarget({ wild, pick }, entries, path) {
   if (!wild) return at(path.filter(isEditable), pick)?.id;
-  if (pick < 0.1) return "no-entry";
   return at(pick < 0.3 ? entries : path.filter((e) => !isEditable(e)), (pick * 1000) % 1)?.id;
 }
