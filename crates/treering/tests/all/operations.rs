@@ -139,11 +139,14 @@ impl Bench {
                 NewEntry::compaction("summary", first.as_ref(), 10)
             }
             What::ContextEdit(target, content) => {
-                let target = self.id(*target).map_or("nobody".to_owned(), |id| id.to_string());
+                // An edit of an entry that does not exist is refused.
+                let Some(target) = self.id(*target) else {
+                    return NewEntry::thinking_level_change("low");
+                };
                 let replacement =
                     content.as_ref().map(|content| serde_json::json!({"content": content}));
                 let json = serde_json::json!({
-                    "type": "context_edit", "targetId": target, "replacement": replacement
+                    "type": "context_edit", "targetId": target.as_str(), "replacement": replacement
                 });
                 NewEntry::from_json(json.to_string().as_bytes()).unwrap()
             }
