@@ -8,6 +8,7 @@ use crate::call::Call;
 use crate::operation::Answered;
 use crate::problem::Code;
 use axum::http::StatusCode;
+use treering::Dialect;
 use treering_display::line::excerpt;
 use treering_display::number::{count, size};
 use treering_display::text::visible;
@@ -63,6 +64,7 @@ pub(crate) async fn page(call: Call) -> Answered {
     page.attr("data-tip", branch.tip.as_deref().unwrap_or_default());
     page.attr("data-filter", selection.filter.name()).attr("data-folds", &selection.folds);
     page.attr("data-name", &about.name).attr("data-agent", about.agent);
+    page.attr("data-dialects", &writable_dialects());
     let refused = match (&about.read_only, can_write(&call)) {
         (_, false) => Some("the token may only read"),
         (Some(_), true) => Some("sessions of this agent are only read; fork it to continue"),
@@ -153,6 +155,12 @@ fn composer(page: &mut Html, call: &Call, is_writable: bool) {
         }
     }
     page.raw("</section>\n");
+}
+
+/// Returns the names of the dialects that a fork can be written in, separated by spaces.
+fn writable_dialects() -> String {
+    let dialects = Dialect::ALL.into_iter().filter(|dialect| dialect.is_writable());
+    dialects.map(Dialect::name).collect::<Vec<_>>().join(" ")
 }
 
 /// Appends the action bar. The page's script applies the actions to the selected entry.

@@ -211,6 +211,11 @@ async fn readers_and_read_only_sessions_are_told_so() {
     assert!(page.contains("data-read-only=\"the token may only read\""), "{page:.600}");
     let page = text(&get(&node, ADMIN, "/s/chat").await);
     assert!(page.contains("data-read-only=\"\"") && page.contains("data-can-write=\"yes\""));
+    // A fork can be written for the agents whose files treering writes.
+    let (_, rest) = page.split_once("data-dialects=\"").unwrap();
+    let dialects: Vec<&str> = rest.split('"').next().unwrap().split(' ').collect();
+    let writable = treering::Dialect::ALL.into_iter().filter(|dialect| dialect.is_writable());
+    assert_eq!(dialects, writable.map(treering::Dialect::name).collect::<Vec<_>>());
 }
 
 #[tokio::test]

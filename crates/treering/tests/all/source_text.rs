@@ -8,13 +8,18 @@ pub(crate) type Source = (String, String);
 
 /// Returns the Rust files below a directory.
 pub(crate) fn sources(root: &Path) -> Vec<Source> {
+    files(root, &["rs"])
+}
+
+/// Returns the files below a directory whose names end in one of these ways.
+pub(crate) fn files(root: &Path, extensions: &[&str]) -> Vec<Source> {
     let (mut found, mut directories) = (Vec::new(), vec![root.to_owned()]);
     while let Some(directory) = directories.pop() {
         for entry in std::fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 directories.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path.extension().is_some_and(|own| extensions.iter().any(|one| own == *one)) {
                 let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
                 found.push((name, std::fs::read_to_string(path).unwrap()));
             }
@@ -26,7 +31,7 @@ pub(crate) fn sources(root: &Path) -> Vec<Source> {
 
 /// The module that a file is, as a path below the crate.
 pub(crate) fn module_of(file: &str) -> Vec<String> {
-    let stem = file.strip_suffix(".rs").unwrap();
+    let (stem, _) = file.rsplit_once('.').unwrap();
     let stem = stem.strip_suffix("/mod").unwrap_or(stem);
     match stem {
         "lib" => Vec::new(),
@@ -149,7 +154,7 @@ fn without_tests(code: &str) -> (String, Vec<String>) {
 }
 
 /// The length of the item that the code begins with: up to its semicolon or its closing brace.
-fn item_len(code: &str) -> usize {
+pub(crate) fn item_len(code: &str) -> usize {
     let mut depth = 0;
     for (at, c) in code.char_indices() {
         match c {

@@ -5,7 +5,7 @@ import { address, ask, leave, make } from './dom.js';
 /** @typedef {import('./actions.js').Actions} Actions */
 
 /** The agents that a fork can be written for. */
-const DIALECTS = ['pi', 'uuid', 'omp', 'chimera', 'operator', 'tau'];
+const DIALECTS = (document.body.dataset.dialects || '').split(' ');
 
 /** The documents that the server makes of a whole session: format, name, ending of the file. */
 const DOCUMENTS = [['html', 'HTML page', 'html'], ['markdown', 'Markdown', 'md'], ['json', 'JSON', 'json'], ['jsonl', 'Session file, all branches', 'jsonl']];
