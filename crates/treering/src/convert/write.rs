@@ -233,7 +233,7 @@ impl Writer<'_> {
             parent_session,
             created,
         };
-        let start = self.dialect.start(&about)?;
+        let start = self.dialect.first_lines(&about)?;
         out.write_all(&start).map_err(Error::Storage)?;
         let root = root_of(&start, self.dialect);
         // The leaf at this point of the source, as it was when the source was written.

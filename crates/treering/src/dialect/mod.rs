@@ -1,8 +1,8 @@
 //! Dialects: the formats in which agents write sessions, and their conversion to treering's own
 //! format.
 //!
-//! A dialect is a `Codec` and its `Facts`, one file or folder each; a new agent is one new file and
-//! one line in `Dialect::codec`. A codec handles one record at a time: it classifies a record
+//! A dialect is a `Codec` and its `Facts`, one file or folder each; a new agent is one new file, its
+//! `mod` line and one line in the registry in `name.rs`. A codec handles one record at a time: it classifies a record
 //! (`Codec::classify`), converts it to treering's format (`Codec::decode`), and writes an entry in
 //! the agent's format (`Codec::encode`). It also builds the context that the agent itself would
 //! send (`Codec::agent_context`). Everything that is constant is in its `Facts`. No other module
@@ -87,7 +87,7 @@ impl Dialect {
     }
 
     /// Returns the first lines of a new session.
-    pub(crate) fn start(self, about: &NewHeader<'_>) -> Result<Vec<u8>> {
+    pub(crate) fn first_lines(self, about: &NewHeader<'_>) -> Result<Vec<u8>> {
         let lines = self.codec().encode_header(about).ok_or(Error::ReadOnlyDialect(self))?;
         Ok([&*lines, b"\n"].concat())
     }

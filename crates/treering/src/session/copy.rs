@@ -23,7 +23,7 @@ pub(crate) fn whole(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let journal = view.journal();
-    let start = loaded.dialect.start(&about(header)).map_err(io::Error::other)?;
+    let start = loaded.dialect.first_lines(&about(header)).map_err(io::Error::other)?;
     if !loaded.header_span.is_empty() {
         let own = loaded.header.as_ref().map(Header::raw).unwrap_or_default();
         return migrate::copy(journal, loaded, &renewed(own, &start, loaded), out).map(drop);
@@ -87,7 +87,7 @@ impl PathCopy<'_> {
         let facts = self.dialect.facts();
         let about = about(self.header);
         let created = about.created;
-        let mut start = self.dialect.start(&about).map_err(io::Error::other)?;
+        let mut start = self.dialect.first_lines(&about).map_err(io::Error::other)?;
         // The name in force on the path is copied, even to a dialect that stores names only in the
         // title slot.
         let own = self.name.as_deref();

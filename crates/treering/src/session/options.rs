@@ -193,7 +193,7 @@ impl NewSession {
         let parent_session = parent.map(Path::to_string_lossy);
         let parent_session = parent_session.as_deref();
         let about = NewHeader { id: id.as_str(), cwd: &cwd, parent_session, created };
-        let start = dialect.start(&about)?;
+        let start = dialect.first_lines(&about)?;
         let Some(prompt) = &self.system_prompt else { return Ok(start) };
         let header = start.trim_ascii_end();
         if json::get(header, SYSTEM_PROMPT).is_none() {

@@ -1,10 +1,13 @@
 //! The modules of the library form layers: a module uses only modules that are listed before it.
 //!
 //! The test reads the sources. It knows paths that begin with `crate`, `$crate`, `super` or `self`, also in
-//! groups, in attributes and through the re-exports of the root, and calls of methods that a higher module
-//! adds to a type of a lower one. Comments and code for tests do not count.
+//! groups, in attributes and through the re-exports of the root, and uses of methods that a higher module
+//! adds to a type of a lower one. A trait is implemented where the trait or the type is defined, because no
+//! path shows the use of such an implementation. Comments and code for tests do not count.
 
-use crate::source_text::{Source, Strings, library, module_of, sources, without_comments};
+use crate::source_text::{
+    Source, Strings, item_len, library, module_of, sources, without_comments,
+};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -78,13 +81,21 @@ fn upward_uses(sources: &[Source]) -> Vec<String> {
         let names = (1..=path.len().min(2)).rev().map(|len| path[..len].join("::"));
         names.into_iter().find_map(|name| order.iter().position(|module| *module == name))
     };
-    let methods = methods(&files, rank);
+    let ranked: Vec<(String, usize, String)> = files
+        .iter()
+        .filter_map(|(file, code)| {
+            let rank = rank(&module_of(file))?;
+            Some((file.clone(), rank, without_comments(code, Strings::Blank)))
+        })
+        .collect();
+    let defined = definitions(&ranked);
+    let methods = methods(&ranked, &defined);
+    let line = |code: &str, at: usize| code[..at].matches('\n').count() + 1;
     for (file, code) in files.iter().filter(|(file, _)| file != "lib.rs") {
         let own = module_of(file);
         let Some(own_rank) = rank(&own) else { continue };
-        let line = |at: usize| code[..at].matches('\n').count() + 1;
         for (at, path) in used_paths(code, &own) {
-            let shown = format!("{file}:{}: crate::{}", line(at), path.join("::"));
+            let shown = format!("{file}:{}: crate::{}", line(code, at), path.join("::"));
             let alias = (1..=path.len()).rev().find_map(|len| aliases.get(&path[..len].join("::")));
             let target = match alias {
                 Some(module) if !modules.contains(&path[0]) => vec![module.clone()],
@@ -96,10 +107,18 @@ fn upward_uses(sources: &[Source]) -> Vec<String> {
                 None => problems.push(format!("{shown} (not a module of a layer)")),
             }
         }
-        for (at, name) in called(code) {
-            if methods.get(name).is_some_and(|&lowest| lowest > own_rank) {
-                problems.push(format!("{file}:{}: {name}() of a higher layer", line(at)));
+    }
+    for (file, own, code) in &ranked {
+        for (at, name) in members(code) {
+            if methods.get(name).is_some_and(|lowest| lowest > own) {
+                problems.push(format!("{file}:{}: {name}() of a higher layer", line(code, at)));
             }
+        }
+        if IMPLEMENTING.contains(&order[*own]) {
+            continue;
+        }
+        for (at, head) in stray_implementations(code, *own, &defined) {
+            problems.push(format!("{file}:{}: impl {head} of other modules", line(code, at)));
         }
     }
     problems.sort();
@@ -205,55 +224,97 @@ fn is_in_attribute(code: &str, at: usize) -> bool {
     })
 }
 
-/// Names of methods of the standard library, whose calls say nothing about layers.
+/// Names of methods of the standard library, whose uses say nothing about layers.
 const STANDARD: [&str; 1] = ["find"];
+
+/// The names of the types and traits that each module of a layer defines, by its rank.
+fn definitions(files: &[(String, usize, String)]) -> HashSet<(usize, &str)> {
+    let mut defined = HashSet::new();
+    for (_, rank, code) in files {
+        for kind in ["struct ", "enum ", "trait ", "type "] {
+            let names = code.match_indices(kind).map(|(at, _)| word_at(&code[at + kind.len()..]));
+            defined.extend(names.map(|name| (*rank, name)));
+        }
+    }
+    defined
+}
 
 /// The lowest rank of the modules that define each method, for the names of methods that some module adds
 /// to a type of another module.
-fn methods(files: &[Source], rank: impl Fn(&[String]) -> Option<usize>) -> HashMap<String, usize> {
+fn methods<'a>(
+    files: &'a [(String, usize, String)],
+    defined: &HashSet<(usize, &str)>,
+) -> HashMap<&'a str, usize> {
     let (mut lowest, mut added) = (HashMap::new(), HashSet::new());
-    let texts: Vec<(Vec<String>, String)> = files
-        .iter()
-        .map(|(file, code)| (module_of(file), without_comments(code, Strings::Blank)))
-        .collect();
-    let mut defined = HashSet::new();
-    for (own, code) in &texts {
-        for kind in ["struct ", "enum ", "trait ", "type "] {
-            let names = code.match_indices(kind).map(|(at, _)| word_at(&code[at + kind.len()..]));
-            defined.extend(names.map(|name| (own.first(), name)));
-        }
-    }
-    for (own, code) in &texts {
-        let Some(own_rank) = rank(own) else { continue };
+    for (_, own, code) in files {
         for (at, _) in code.match_indices("fn ") {
-            let name = word_at(&code[at + "fn ".len()..]);
-            let known: &mut usize = lowest.entry(name.to_owned()).or_insert(own_rank);
-            *known = own_rank.min(*known);
+            let known = lowest.entry(word_at(&code[at + "fn ".len()..])).or_insert(*own);
+            *known = (*own).min(*known);
         }
-        for (at, _) in code.match_indices("\nimpl ") {
-            let block = &code[at + "\nimpl ".len()..];
-            let (head, body) = block.split_once('{').unwrap_or((block, ""));
-            let name = word_at(head);
-            if head.contains(" for ") || defined.contains(&(own.first(), name)) {
-                continue;
+        for (_, head, body) in impls(code) {
+            let path = head.split(['<', ' ']).next().unwrap_or_default();
+            let name = path.rsplit("::").next().unwrap_or_default();
+            if !head.contains(" for ") && !defined.contains(&(*own, name)) {
+                added.extend(body.split("fn ").skip(1).map(word_at));
             }
-            let body = &body[..body.find("\n}").unwrap_or(body.len())];
-            let names = body.split("fn ").skip(1).map(word_at);
-            added.extend(names.map(str::to_owned));
         }
     }
-    lowest.retain(|name, _| added.contains(name) && !STANDARD.contains(&name.as_str()));
+    lowest.retain(|name, _| added.contains(name) && !STANDARD.contains(name));
     lowest
 }
 
-/// The names after a dot or a type that are called, with where they are.
-fn called(code: &str) -> Vec<(usize, &str)> {
+/// The modules that may implement a trait of another crate for types of lower modules.
+const IMPLEMENTING: [&str; 1] = ["serde_ids"];
+
+/// The implementations of traits in code that defines neither the trait nor the type, with where they are.
+fn stray_implementations<'a>(
+    code: &'a str,
+    own: usize,
+    defined: &HashSet<(usize, &str)>,
+) -> Vec<(usize, &'a str)> {
+    let mut found = impls(code);
+    found.retain(|(_, head, _)| {
+        let words = || head.split(|c| !is_word(c));
+        head.contains(" for ")
+            && !words().any(|word| defined.contains(&(own, word)))
+            && words().any(|word| (0..own).any(|lower| defined.contains(&(lower, word))))
+    });
+    found.into_iter().map(|(at, head, _)| (at, head)).collect()
+}
+
+/// The blocks that implement methods or a trait: where each begins, the text between its parameters and its
+/// body, and its body. The code has no strings.
+fn impls(code: &str) -> Vec<(usize, &str, &str)> {
     let mut found = Vec::new();
-    for (open, _) in code.match_indices('(') {
-        let start = code[..open].rfind(|c| !is_word(c)).map_or(0, |start| start + 1);
-        let before = code[..start].chars().next_back();
-        if start < open && matches!(before, Some('.' | ':')) {
-            found.push((start, &code[start..open]));
+    for (at, _) in code.match_indices("impl") {
+        let (before, rest) = (code[..at].trim_end(), &code[at + "impl".len()..]);
+        let before = before.strip_suffix("unsafe").unwrap_or(before).trim_end();
+        let is_item = before.is_empty() || before.ends_with(['{', '}', ';', ']']);
+        if !is_item || !rest.starts_with([' ', '<', '\n']) {
+            continue; // A type, or a part of a name.
+        }
+        let (mut depth, mut last) = (0, ' ');
+        let start = rest.find(|c| {
+            depth += i32::from(c == '<') - i32::from(c == '>' && last != '-');
+            last = c;
+            depth == 0 && !"> \n".contains(c)
+        });
+        let Some(start) = start else { continue };
+        let Some((head, _)) = rest[start..].split_once('{') else { continue };
+        let body = &rest[start + head.len()..];
+        let body = &body[..item_len(body)];
+        found.push((at, head.split(" where").next().unwrap_or_default().trim(), body));
+    }
+    found
+}
+
+/// The names after a dot or a type, with where they are.
+fn members(code: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    for (at, _) in code.match_indices(['.', ':']) {
+        let name = word_at(&code[at + 1..]);
+        if !name.is_empty() {
+            found.push((at + 1, name));
         }
     }
     found
@@ -311,7 +372,7 @@ fn planted(code: &[(&str, &str)]) -> Vec<Source> {
     let modules = LAYERS.iter().flat_map(|(_, modules)| modules.iter());
     let mut files: Vec<Source> = modules
         .map(|module| match module.split_once("::") {
-            Some((module, inner)) => (format!("{module}/{inner}.rs"), String::new()),
+            Some((module, inner)) => (format!("{module}/{inner}.rs"), "pub enum E {}".into()),
             None => (format!("{module}/mod.rs"), String::new()),
         })
         .collect();
@@ -321,9 +382,13 @@ fn planted(code: &[(&str, &str)]) -> Vec<Source> {
     files.push(("lib.rs".into(), root.into()));
     // A higher module may add methods to a type, but only higher modules may call them.
     let added = "\nimpl B {\n    pub fn upgrade(&self) {}\n    pub fn len(&self) {}\n}\n\
-        struct C;\nimpl C {\n    fn own(&self) {}\n}\n";
+        struct C;\nimpl C {\n    fn own(&self) {}\n}\n\
+        impl<T: Fn() -> u8> super::D<T> {\n    fn grow(&self) {}\n}\n\
+        mod inner {\n    impl<T> D<T> {\n        fn nested(&self) {}\n    }\n}\n";
     files.push(("migrate/methods.rs".into(), added.into()));
-    files.push(("json/text.rs".into(), "pub struct B;\nfn len() {}\n".into()));
+    files.push(("json/text.rs".into(), "pub struct B;\npub struct D<T>(T);\nfn len() {}\n".into()));
+    // The names of the dialects are a module of their own.
+    files.push(("dialect/codec.rs".into(), "impl E {\n    fn codec(self) {}\n}\n".into()));
     for (file, text) in code {
         files.retain(|(other, _)| other != file);
         files.push(((*file).into(), (*text).into()));
@@ -377,7 +442,20 @@ fn a_use_of_an_upper_layer_is_found() {
             vec!["tree/mod.rs:1: upgrade() of a higher layer"],
         ),
         ("fn a(b: &B) { B::upgrade(b) }", vec!["tree/mod.rs:1: upgrade() of a higher layer"]),
+        ("fn a(b: &B) { b.upgrade::<u8>() }", vec!["tree/mod.rs:1: upgrade() of a higher layer"]),
+        (
+            "fn a(b: Option<&B>) { b.map(B::upgrade) }",
+            vec!["tree/mod.rs:1: upgrade() of a higher layer"],
+        ),
+        ("fn a(b: &D<u8>) { b.grow() }", vec!["tree/mod.rs:1: grow() of a higher layer"]),
+        ("fn a(b: &D<u8>) { b.nested() }", vec!["tree/mod.rs:1: nested() of a higher layer"]),
+        ("fn a(dialect: E) { dialect.codec() }", vec!["tree/mod.rs:1: codec() of a higher layer"]),
         ("fn a(session: &B) { session.len(); session.own() }", vec![]),
+        (
+            "impl<'a> From<&'a B> for Vec<u8> {}",
+            vec!["tree/mod.rs:1: impl From<&'a B> for Vec<u8> of other modules"],
+        ),
+        ("struct A;\nimpl From<A> for B {}\nimpl A where B: Copy {}", vec![]),
         ("use crate::dialect::name::Dialect;", vec![]),
         ("use crate::tree::Tree; use crate::error;", vec![]),
         ("// use crate::load;\n/// [`crate::load`]\nconst A: &str = \"crate::load\";", vec![]),
