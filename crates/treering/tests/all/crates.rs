@@ -1,5 +1,6 @@
 //! Dependencies between the crates of the workspace go one way, as the table in ARCHITECTURE.md says.
 
+use crate::source_text::{Strings, files, without_comments};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -18,6 +19,49 @@ fn dependencies_between_crates_are_those_of_the_documented_table() {
     }
     let manifests: Vec<&str> = manifests.iter().map(String::as_str).collect();
     assert_eq!(problems(&text, &manifests), Vec::<String>::new());
+}
+
+/// A dependency that no source names is compiled for nothing.
+#[test]
+fn every_dependency_is_used() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut unused = Vec::new();
+    for entry in std::fs::read_dir(crates).unwrap() {
+        let root = entry.unwrap().path();
+        let Ok(manifest) = std::fs::read_to_string(root.join("Cargo.toml")) else { continue };
+        let read = |directory: &str| match root.join(directory) {
+            directory if directory.is_dir() => files(&directory, &["rs"]),
+            _ => Vec::new(),
+        };
+        let library: String =
+            read("src").iter().map(|(_, text)| without_comments(text, Strings::Kept)).collect();
+        // Examples in comments are tests.
+        let tests = ["src", "tests", "examples", "benches"].into_iter().flat_map(read);
+        let tests: String = tests.map(|(_, text)| text).collect();
+        for (section, name) in named_dependencies(&manifest) {
+            let code = if section.ends_with("dev-dependencies") { &tests } else { &library };
+            let name = name.replace('-', "_");
+            if !code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name) {
+                unused.push(format!("{}: {name}", root.file_name().unwrap().display()));
+            }
+        }
+    }
+    assert!(unused.is_empty(), "dependencies without a use:\n{}", unused.join("\n"));
+}
+
+/// The dependencies of a manifest, with the section that each is in.
+fn named_dependencies(manifest: &str) -> Vec<(&str, &str)> {
+    let (mut found, mut section) = (Vec::new(), "");
+    for line in manifest.lines().map(str::trim) {
+        if let Some(header) = line.strip_prefix('[') {
+            section = header.trim_end_matches(']');
+        } else if section.ends_with("dependencies")
+            && let Some((key, _)) = line.split_once('=')
+        {
+            found.push((section, key.trim().split('.').next().unwrap()));
+        }
+    }
+    found
 }
 
 /// Returns what the table and the manifests do not agree on.
@@ -92,8 +136,12 @@ fn dependencies(manifest: &str) -> (String, BTreeSet<String>) {
             let key = key.trim().split('.').next().unwrap();
             if section == "package" && key == "name" {
                 name = value.trim().trim_matches('"').to_owned();
+            } else if section.contains("dependencies.") && key == "package" {
+                uses.insert(value.trim().trim_matches('"').to_owned());
             } else if is_for_dependencies(section) {
                 uses.insert(key.to_owned());
+                // A dependency may have another name here.
+                uses.extend(value.split('"').skip(1).step_by(2).map(str::to_owned));
             }
         }
     }
@@ -125,6 +173,14 @@ fn a_dependency_that_the_table_lacks_is_found() {
     let found = problems(text, &[library, &up, &b, &c]);
     assert_eq!(found[1], "treering-a uses treering-b, which is not before it in the table");
     assert_eq!(found.len(), 2, "{found:?}");
+
+    for renamed in [
+        "[build-dependencies]\nother = { path = \"../b\", package = \"treering-b\" }\n",
+        "[target.'cfg(unix)'.dependencies.other]\npackage = \"treering-b\"\n",
+    ] {
+        let found = problems(text, &[library, &of("a", renamed), &b, &c]);
+        assert_eq!(found.len(), 2, "{renamed}: {found:?}");
+    }
 
     let extra = of("d", "");
     let found = problems(text, &[library, &a, &b, &extra]);
