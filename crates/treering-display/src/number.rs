@@ -90,7 +90,7 @@ pub fn count(number: usize, one: &str, many: &str) -> String {
 /// assert_eq!(blob_name("iVBORw0KGgo="), None);
 /// ```
 pub fn blob_name(image_data: &str) -> Option<String> {
-    let hash = image_data.strip_prefix("blob:sha256:")?;
+    let hash = treering::internal::blob_hash(image_data)?;
     let digits: String = hash.chars().take_while(char::is_ascii_hexdigit).take(12).collect();
     Some(format!("blob {digits}"))
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use treering::internal::hex;
 use treering::{Entry, EntryId, Session, SessionId};
 
 /// Returns the hash of a key and its purpose.
@@ -45,10 +46,6 @@ fn uuid(mut hash: [u8; 32]) -> Result<SessionId, Problem> {
     let part = |from: usize, to: usize| hex(&hash[from..to]);
     let id = [part(0, 4), part(4, 6), part(6, 8), part(8, 10), part(10, 16)].join("-");
     crate::call::session_id(&id)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The result of comparing entries with those that a session has.

@@ -296,6 +296,13 @@ pub(crate) fn fnv1a(seed: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
     })
 }
 
+/// Returns bytes as lowercase hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+}
+
 fn hex8(value: u32, buffer: &mut [u8; 8]) -> &str {
     for (at, slot) in buffer.iter_mut().enumerate() {
         *slot = b"0123456789abcdef"[(value >> (28 - 4 * at) & 15) as usize];
@@ -333,6 +340,12 @@ mod tests {
         }
         let (short, long) = (EntryId::from("a"), EntryId::from("b".repeat(40).as_str()));
         assert_eq!(short.cmp(&long), std::cmp::Ordering::Less);
+    }
+
+    #[test]
+    fn a_byte_is_two_digits() {
+        assert_eq!(hex(&[]), "");
+        assert_eq!(hex(&[0, 0x0A, 0xB0, 0xFF]), "000ab0ff");
     }
 
     #[test]

@@ -139,6 +139,17 @@ pub mod internal {
         crate::session::location::id_in_name(path)
     }
 
+    /// Returns the hash that an image is replaced by if it is stored outside of the session file; `None` for
+    /// an image in the session.
+    pub fn blob_hash(image_data: &str) -> Option<&str> {
+        crate::dialect::blobs::hash_in(image_data)
+    }
+
+    /// Returns bytes as lowercase hexadecimal digits.
+    pub fn hex(bytes: &[u8]) -> String {
+        crate::id::hex(bytes)
+    }
+
     /// Returns the log of a session.
     pub fn journal_of(session: &crate::Session) -> std::sync::Arc<dyn crate::storage::Journal> {
         session.view().shared_journal()

@@ -85,7 +85,7 @@ fn create(
     let cannot = |error| Failure::message(format!("cannot make a token: {error}"));
     let token = new_token().map_err(cannot)?;
     let hash = TokenHash::of(&token).0;
-    let made_up = || format!("{scope}-{:02x}{:02x}{:02x}", hash[0], hash[1], hash[2]);
+    let made_up = || format!("{scope}-{}", treering::internal::hex(&hash[..3]));
     let name = name.map_or_else(made_up, str::to_owned);
     if database.tokens()?.iter().any(|known| known.name == name && known.revoked.is_none()) {
         let what = format!("token {} already exists", safe_line(&name));

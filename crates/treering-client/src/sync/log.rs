@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
+use treering::internal::hex;
 use treering::internal::records::TitleLine;
 use treering::storage::Journal;
 
@@ -199,10 +200,6 @@ impl Read for LogReader<'_> {
             }
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use treering::SessionId;
+use treering::internal::hex;
 
 /// The version of the format of a line. Lines of other versions are ignored.
 const VERSION: u32 = 1;
@@ -74,8 +75,7 @@ impl SyncRecord {
     /// Reads the record of two stores in a directory. A record that cannot be read counts as empty.
     pub(super) fn open(directory: &Path, local: &str, remote: &str) -> SyncRecord {
         let key = Sha256::digest(format!("{local}\n{remote}"));
-        let name: String = key[..12].iter().map(|byte| format!("{byte:02x}")).collect();
-        let path = directory.join(format!("{name}.jsonl"));
+        let path = directory.join(format!("{}.jsonl", hex(&key[..12])));
         let (sessions, lines) = read(&path).unwrap_or_default();
         let record = SyncRecord { path: Some(path), sessions: Mutex::new(sessions) };
         // If the file cannot be shortened, it only costs a little time.

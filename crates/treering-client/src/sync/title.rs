@@ -3,6 +3,7 @@
 use super::log::Log;
 use sha2::{Digest, Sha256};
 use std::io;
+use treering::internal::hex;
 use treering::internal::records::TitleLine;
 use treering::storage::JournalError;
 
@@ -23,7 +24,7 @@ pub(super) fn hash(log: &Log) -> io::Result<Option<String>> {
 }
 
 fn hash_of(line: &[u8]) -> String {
-    Sha256::digest(line)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(line)[..8])
 }
 
 /// Copies the title of the source to the target, if it is the one to keep: the one that changed

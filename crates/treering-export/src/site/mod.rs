@@ -282,7 +282,7 @@ fn stamp(info: &SessionInfo) -> String {
 fn page_name(info: &SessionInfo) -> String {
     use sha2::{Digest, Sha256};
     let hash = Sha256::digest(info.path.as_os_str().as_encoded_bytes());
-    let hash: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let hash = treering::internal::hex(&hash[..4]);
     let plain = |c: &char| c.is_ascii_alphanumeric() || *c == '-';
     let id: String = info.id.as_str().chars().filter(plain).take(48).collect();
     format!("{}-{id}-{hash}.html", info.agent.name())

@@ -74,7 +74,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
         hash.update(asset.name);
         hash.update(&asset.bytes);
     }
-    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    treering::internal::hex(&hash.finalize()[..8])
 });
 
 /// Returns the address of a file.

@@ -14,6 +14,8 @@
 
 use crate::fs::{is_not_regular, open_unlinked, read_limited};
 use crate::json;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,7 +25,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-const PREFIX: &[u8] = b"blob:sha256:";
+const PREFIX: &str = "blob:sha256:";
 
 /// The largest blob that is used. Images in sessions are screenshots and photographs.
 const MAX_BLOB: u64 = 64 << 20;
@@ -200,10 +202,15 @@ impl Reference {
     }
 }
 
+/// Returns the hash in the data of an image that is a reference, as it was written.
+pub(crate) fn hash_in(image_data: &str) -> Option<&str> {
+    image_data.strip_prefix(PREFIX)
+}
+
 /// Returns the hash in a string literal that is a reference. Only 64 lower-case hexadecimal digits
 /// are accepted, because the hash becomes a file name.
 fn hash(literal: &[u8]) -> Option<&str> {
-    let digits = json::inside(literal)?.strip_prefix(PREFIX)?;
+    let digits = json::inside(literal)?.strip_prefix(PREFIX.as_bytes())?;
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     (digits.len() == 64 && digits.iter().all(is_digit)).then_some(())?;
     std::str::from_utf8(digits).ok()
@@ -236,7 +243,7 @@ struct OpenContainer {
 /// Returns all references of a message, in order, in one pass that does not recurse.
 fn find(message: &[u8]) -> Vec<Reference> {
     let mut found = Vec::new();
-    if memchr::memmem::find(message, PREFIX).is_none() {
+    if memchr::memmem::find(message, PREFIX.as_bytes()).is_none() {
         return found;
     }
     let mut open: Vec<OpenContainer> = Vec::new();
@@ -331,16 +338,7 @@ impl OpenContainer {
 
 /// Appends `bytes` in Base64, with padding.
 fn base64(out: &mut Vec<u8>, bytes: &[u8]) {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    out.reserve(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-        let word = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4 {
-            let digit = DIGITS[(word >> (18 - 6 * place) & 63) as usize];
-            out.push(if place <= chunk.len() { digit } else { b'=' });
-        }
-    }
+    out.extend_from_slice(STANDARD.encode(bytes).as_bytes());
 }
 
 #[cfg(test)]

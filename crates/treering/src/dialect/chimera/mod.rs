@@ -22,6 +22,7 @@ use crate::entry::head::{Head, Marks, Name};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::Result;
 use crate::header::Header;
+use crate::id::hex;
 use crate::json::{self, Members};
 use memchr::memmem::Finder;
 use sha2::{Digest, Sha256};
@@ -55,7 +56,7 @@ static FACTS: Facts = Facts {
 /// Returns the one session file of a project, which is named after a hash of its path.
 fn destination(paths: &ProjectPaths<'_>) -> Destination {
     let hash = Sha256::digest(paths.cwd.to_string_lossy().as_bytes());
-    let name: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    let name = hex(&hash[..6]);
     Destination::File(paths.root.join(format!("{name}.jsonl")))
 }
 
