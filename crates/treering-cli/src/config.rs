@@ -3,6 +3,7 @@
 //! `TREERING_CONFIG` names it; otherwise it is `treering/config.toml` in `XDG_CONFIG_HOME`, or in
 //! `.config` of the home directory. A file that does not exist counts as empty.
 
+use crate::directories;
 use crate::error::Failure;
 use crate::output;
 use crate::text::safe_line;
@@ -332,12 +333,10 @@ fn wrong(path: &Path, error: &ConfigError) -> Failure {
 }
 
 fn path(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
-    let set = |name: &str| variable(name).filter(|value| !value.as_os_str().is_empty());
-    if let Some(path) = set("TREERING_CONFIG") {
+    if let Some(path) = variable("TREERING_CONFIG").filter(|path| path != Path::new("")) {
         return Some(path);
     }
-    let base = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
-    Some(base.join("treering").join("config.toml"))
+    Some(directories::config(variable)?.join("config.toml"))
 }
 
 #[cfg(test)]
@@ -369,6 +368,8 @@ mod tests {
         assert_eq!(at(&[("HOME", "/h")]), Some("/h/.config/treering/config.toml".into()));
         let both = [("HOME", "/h"), ("XDG_CONFIG_HOME", "/x")];
         assert_eq!(at(&both), Some("/x/treering/config.toml".into()));
+        let relative = [("HOME", "/h"), ("XDG_CONFIG_HOME", "x")];
+        assert_eq!(at(&relative), at(&[("HOME", "/h")]));
         let all = [("HOME", "/h"), ("XDG_CONFIG_HOME", ""), ("TREERING_CONFIG", "/c")];
         assert_eq!(at(&all), Some("/c".into()));
     }

@@ -8,7 +8,7 @@ use crate::output::{self, Output};
 use crate::resume::Resume;
 use crate::session_arg::SessionArg;
 use crate::text::{safe_line, shell_word};
-use crate::{last_session, sessions};
+use crate::{directories, last_session, sessions};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -166,8 +166,8 @@ fn setup(
     picker.theme = theme;
     picker.bindings = bindings("picker", &config.keys.picker)?;
     picker.now = crate::clock::now;
-    picker.recent_queries = last_session::state_dir().map(|dir| dir.join("queries"));
-    let drafts = last_session::state_dir().filter(|_| config.ui.keep_drafts);
+    picker.recent_queries = directories::state().map(|dir| dir.join("queries"));
+    let drafts = directories::state().filter(|_| config.ui.keep_drafts);
     let drafts = drafts.map(|dir| Ok::<_, Failure>((dir.join("drafts"), current_dir()?)));
     Ok(AppSetup { picker, tree, chat, drafts: drafts.transpose()? })
 }

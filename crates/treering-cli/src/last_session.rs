@@ -4,6 +4,7 @@
 //! of `.local/state` in the home directory. Losing it costs nothing else: no error is shown if it
 //! cannot be read or written.
 
+use crate::directories;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use treering::internal::fs::NewFile;
@@ -59,14 +60,7 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
 }
 
 fn file() -> Option<PathBuf> {
-    Some(state_dir()?.join("last"))
-}
-
-/// Returns the directory for state that is kept between two runs.
-pub(crate) fn state_dir() -> Option<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")))?;
-    Some(state.join("treering"))
+    Some(directories::state()?.join("last"))
 }
 
 /// Returns a path as part of a line; `None` for a path that cannot be part of one.

@@ -11,6 +11,7 @@ mod complete;
 mod config;
 mod confirm;
 mod describe;
+mod directories;
 mod error;
 mod in_use;
 mod interface;

@@ -5,6 +5,7 @@
 //! (`postgres://…`).
 
 use crate::config::Config;
+use crate::directories;
 use crate::error::Failure;
 use crate::server_store;
 use crate::text::safe_line;
@@ -116,13 +117,10 @@ pub(crate) fn postgres_options() -> PostgresOptions {
 
 /// Returns the file that holds the admin token of this machine's server.
 pub(crate) fn token_file() -> Result<PathBuf, Failure> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let state = set("XDG_STATE_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
-    let state = state.or_else(|| Some(PathBuf::from(set("HOME")?).join(".local/state")));
-    let state = state.ok_or_else(|| {
+    let state = directories::state().ok_or_else(|| {
         Failure::with_hint("there is no home directory for the token", "give --token-file FILE")
     })?;
-    Ok(state.join("treering").join("token"))
+    Ok(state.join("token"))
 }
 
 /// Opens the store with this address.
