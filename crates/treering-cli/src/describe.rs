@@ -3,11 +3,12 @@
 
 use crate::error::Failure;
 use crate::output::{Output, Style};
-use crate::text::{blob_name, excerpt, first_line, fit, safe_bytes, safe_line, safe_lines, size};
+use crate::text::{blob_name, excerpt, fit, safe_bytes, safe_line, safe_lines, size};
 use std::borrow::Cow;
 use std::io::Write;
 use treering::entry::{Block, MessageView};
 use treering::{Entry, Kind, Role};
+use treering_display::entry_parts::message_parts;
 use treering_display::preview_line::{Calls, PreviewKind, PreviewLine};
 
 /// Returns the name of an entry in lists: the role of a message, the type of any other entry. The name is
@@ -50,26 +51,17 @@ pub(crate) fn preview(entry: &Entry, calls: &mut Calls, width: usize) -> String 
     let end = match (line.kind, entry.message()) {
         (PreviewKind::FailedToolResult, _) => " failed".to_owned(),
         (PreviewKind::FailedAnswer, Some(message)) => {
-            abnormal_end(message).map(|end| format!(" {}", safe_line(&end))).unwrap_or_default()
+            abnormal_end(message).map(|end| format!(" {end}")).unwrap_or_default()
         }
         _ => String::new(),
     };
     fit(format!("{}{end}", line.text).trim_start(), width).into_owned()
 }
 
-/// Returns the reason why an answer is incomplete.
+/// Returns the reason why an answer is incomplete, in parentheses and safe to show.
 fn abnormal_end(message: MessageView<'_>) -> Option<String> {
-    let reason = message.field("stopReason")?;
-    match &*reason {
-        "error" | "aborted" | "length" => {
-            let why = message.field("errorMessage").unwrap_or_default();
-            match first_line(&why) {
-                "" => Some(format!("({reason})")),
-                why => Some(format!("({reason}: {why})")),
-            }
-        }
-        _ => None,
-    }
+    let (_, fields) = message_parts(message);
+    fields.abnormal_end().map(|end| format!("({})", safe_line(&end)))
 }
 
 /// Returns whether a field is `true`.
@@ -107,7 +99,7 @@ pub(crate) fn write_message(
         write_block(out, &block, calls)?;
     }
     if let Some(end) = abnormal_end(message) {
-        let end = out.paint(Style::Bad, &safe_line(&end));
+        let end = out.paint(Style::Bad, &end);
         writeln!(out, "{end}")?;
     }
     Ok(())
@@ -181,4 +173,24 @@ pub(crate) fn message_time(message: MessageView<'_>) -> Option<i64> {
 /// Returns JSON over several lines, safe to show.
 pub(crate) fn pretty_json(raw: &[u8]) -> String {
     treering_display::json::pretty_json(&safe_bytes(raw))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_for_an_incomplete_answer_is_shown() {
+        let end = |fields: &str| {
+            let message = format!("{{\"role\":\"assistant\",\"content\":[]{fields}}}");
+            abnormal_end(MessageView::new(message.as_bytes()))
+        };
+        assert_eq!(end(""), None);
+        assert_eq!(end(",\"stopReason\":\"stop\""), None);
+        assert_eq!(end(",\"stopReason\":\"length\"").as_deref(), Some("(length)"));
+        // The terminal interface and exported pages show such an answer as incomplete, too.
+        assert_eq!(end(",\"stopReason\":\"refusal\"").as_deref(), Some("(refusal)"));
+        let error = ",\"stopReason\":\"error\",\"errorMessage\":\"\\u001b[1m\\nmore\"";
+        assert_eq!(end(error).as_deref(), Some("(error: \\x1b[1m)"));
+    }
 }

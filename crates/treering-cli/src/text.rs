@@ -7,7 +7,6 @@ use std::path::Path;
 pub(crate) use treering_display::columns::{
     excerpt, fit, fit_end, pad, printed_columns as columns,
 };
-pub(crate) use treering_display::line::first_line;
 pub(crate) use treering_display::number::{age, blob_name, count, size};
 pub(crate) use treering_display::text::{project, safe_bytes, safe_line, safe_lines, safe_path};
 
