@@ -122,7 +122,10 @@ pub(crate) trait Codec: Sync + fmt::Debug {
     /// Returns the metadata of a record's request that its entry does not have.
     fn request_metadata(&self, record: &[u8]) -> RequestMetadata {
         let _ = record;
-        RequestMetadata::default()
+        match self.facts().has_prices {
+            true => RequestMetadata::default(),
+            false => RequestMetadata::without_price(),
+        }
     }
 
     /// Returns an entry in this agent's format, without a newline; `None` if treering cannot write

@@ -239,6 +239,9 @@ pub(crate) struct Facts {
     /// Whether entries that are neither messages nor settings are notes, which are not part of the
     /// conversation.
     pub has_notes: bool,
+    /// Whether the cost of a request is in its entry or record. Without it, a cost of zero means that the
+    /// cost is unknown.
+    pub has_prices: bool,
 }
 
 impl Facts {
@@ -283,6 +286,7 @@ impl Facts {
         reads_archives: false,
         leaves_empty_files: false,
         has_notes: false,
+        has_prices: true,
     };
 
     /// Returns whether entries of a kind are in the file in treering's own format.

@@ -22,7 +22,7 @@ use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir};
 use super::inserted_text::InsertedText;
-use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
+use super::{Class, Codec, Decoded, Linker, QuickRead};
 use crate::entry::head::{Head, Marks};
 use crate::error::Result;
 use crate::header::{Header, VERSION};
@@ -62,6 +62,7 @@ static FACTS: Facts = Facts {
     ],
     resume: Some(&["codex", "resume", "{id}"]),
     reads_archives: true,
+    has_prices: false,
     ..Facts::DEFAULT
 };
 
@@ -141,11 +142,6 @@ impl Codec for Codex {
 
     fn decode(&self, record: &[u8]) -> Decoded {
         decode::decode(record)
-    }
-
-    /// Codex knows no prices.
-    fn request_metadata(&self, _record: &[u8]) -> RequestMetadata {
-        RequestMetadata::without_price()
     }
 
     fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {

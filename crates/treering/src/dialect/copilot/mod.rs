@@ -17,7 +17,7 @@ use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir, SessionNames};
 use super::inserted_text::InsertedText;
 use super::shape::{self, get, is_object, literal, members, text, whole_line};
-use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
+use super::{Class, Codec, Decoded, Linker, QuickRead};
 use crate::entry::head::Marks;
 use crate::entry::{Kind, Role};
 use crate::error::Result;
@@ -45,6 +45,8 @@ static FACTS: Facts = Facts {
     resume: Some(&["copilot", "--resume", "{id}"]),
     aliases: &["copilot-cli", "github-copilot"],
     has_notes: true,
+    // The cost in a log is in premium requests, not in money.
+    has_prices: false,
     ..Facts::DEFAULT
 };
 
@@ -115,11 +117,6 @@ impl Codec for Copilot {
 
     fn decode(&self, record: &[u8]) -> Decoded {
         decode::record(record)
-    }
-
-    /// The cost in a log is in premium requests, not in money.
-    fn request_metadata(&self, _: &[u8]) -> RequestMetadata {
-        RequestMetadata::without_price()
     }
 
     fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {

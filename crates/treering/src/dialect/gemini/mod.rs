@@ -22,7 +22,7 @@ use super::home::{AgentPlace, BaseDir, SessionNames, jsonl_files};
 use super::inserted_text::InsertedText;
 use super::shape::{self, get, is_object, literal, members, text, whole_line};
 use super::subagents::SubagentFormat;
-use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
+use super::{Class, Codec, Decoded, Linker, QuickRead};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
 use crate::fs::{self, Access};
@@ -58,6 +58,7 @@ static FACTS: Facts = Facts {
     aliases: &["gemini-cli"],
     has_notes: true,
     leaves_empty_files: true,
+    has_prices: false,
     ..Facts::DEFAULT
 };
 
@@ -155,11 +156,6 @@ impl Codec for Gemini {
 
     fn decode(&self, record: &[u8]) -> Decoded {
         decode::record(record)
-    }
-
-    /// Gemini CLI knows no prices.
-    fn request_metadata(&self, _: &[u8]) -> RequestMetadata {
-        RequestMetadata::without_price()
     }
 
     fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {

@@ -16,7 +16,7 @@ use super::facts::{Facts, HeaderPlace, Keys, TimeFormat};
 use super::home::{AgentPlace, BaseDir, SessionNames};
 use super::shape::{get, is_object, members, whole_line};
 use super::stored::StoredFormat;
-use super::{Class, Codec, Decoded, QuickRead, RequestMetadata};
+use super::{Class, Codec, Decoded, QuickRead};
 use crate::entry::head::{Head, Marks};
 use crate::entry::{Kind, Role};
 use crate::error::Result;
@@ -49,6 +49,8 @@ static FACTS: Facts = Facts {
     ],
     resume: Some(&["goose", "session", "--resume", "--session-id", "{id}"]),
     has_notes: true,
+    // Goose counts tokens for whole sessions only.
+    has_prices: false,
     ..Facts::DEFAULT
 };
 
@@ -113,11 +115,6 @@ impl Codec for Goose {
 
     fn decode(&self, record: &[u8]) -> Decoded {
         decode::record(record)
-    }
-
-    /// Goose counts tokens for whole sessions only.
-    fn request_metadata(&self, _: &[u8]) -> RequestMetadata {
-        RequestMetadata::without_price()
     }
 
     fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {

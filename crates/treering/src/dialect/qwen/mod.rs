@@ -18,7 +18,7 @@ use super::home::{AgentPlace, BaseDir, SessionNames, jsonl_files};
 use super::inserted_text::InsertedText;
 use super::shape::{get, members, quick_read, whole_line};
 use super::subagents::SubagentFormat;
-use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
+use super::{Class, Codec, Decoded, Linker, QuickRead};
 use crate::entry::head::Marks;
 use crate::entry::{Kind, Role};
 use crate::error::Result;
@@ -50,6 +50,7 @@ static FACTS: Facts = Facts {
     resume: Some(&["qwen", "--resume", "{id}"]),
     aliases: &["qwen-code"],
     has_notes: true,
+    has_prices: false,
     ..Facts::DEFAULT
 };
 
@@ -150,11 +151,6 @@ impl Codec for Qwen {
 
     fn decode(&self, record: &[u8]) -> Decoded {
         decode::record(record)
-    }
-
-    /// Qwen Code knows no prices.
-    fn request_metadata(&self, _: &[u8]) -> RequestMetadata {
-        RequestMetadata::without_price()
     }
 
     fn agent_context(&self, path: &mut dyn PathRecords) -> Result<Option<AgentContext>> {
