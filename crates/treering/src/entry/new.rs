@@ -334,7 +334,11 @@ impl NewEntry {
                         _ => Parent::Root,
                     }
                 }
-                b"timestamp" => entry.timestamp = Some(value.to_vec()),
+                b"timestamp" => {
+                    let mut value = value.to_vec();
+                    one_line(&mut value);
+                    entry.timestamp = Some(value);
+                }
                 _ => {
                     let whole = entry.fields.len();
                     entry.fields.push(b',');

@@ -200,10 +200,13 @@ fn a_line_is_a_line_whatever_is_in_it() {
         .append(NewEntry::from_json(b"{\n\"type\":\"x\",\r\n\"a\": [1,\n2]\n}").unwrap())
         .unwrap();
     session.append(NewEntry::custom("c", Some(b"{\n \"deep\": {\r\n}}\n")).unwrap()).unwrap();
+    session
+        .append(NewEntry::from_json(b"{\"type\":\"x\",\"timestamp\":[\r\n1\n]}").unwrap())
+        .unwrap();
     session.set_name("a\nname").unwrap();
     let text = std::fs::read_to_string(&file).unwrap();
-    assert_eq!(text.lines().count(), 5);
-    assert_eq!(text.matches('\n').count(), 5);
+    assert_eq!(text.lines().count(), 6);
+    assert_eq!(text.matches('\n').count(), 6);
     assert_eq!(text.matches('\r').count(), 0);
     let again = Session::open(&file).unwrap();
     assert_eq!(again.findings().unwrap(), []);
