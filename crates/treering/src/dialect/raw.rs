@@ -35,6 +35,10 @@ pub(crate) fn entry(dialect: Dialect, record: &[u8]) -> Result<NewEntry> {
     }
     let masked = facts.json.masked(&record);
     let head = only_entry(&masked, codec).map_err(|why| refused(dialect, why))?;
+    // A header of another dialect among the first records would decide the dialect of the file.
+    if json::get(&masked, "type").and_then(json::string).is_some_and(|name| name == "session") {
+        return Err(refused(dialect, "it is the header of a session"));
+    }
     let keys = &facts.keys;
     let mut entry = codec.decode(&facts.json.standard(&record)).entry;
     entry.role = head.role;

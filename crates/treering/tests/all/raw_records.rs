@@ -191,6 +191,9 @@ fn what_is_no_entry_is_refused_and_nothing_is_written() {
             with(keys.0, "\"\""),
             with(keys.1, "{}"),
             with("timestamp", "\"yesterday\""),
+            // In the first lines of a file, a header decides whose session it is.
+            r#"{"type":"session","version":3,"id":"x","cwd":"/project"}"#.to_owned(),
+            format!("\n{{\"{}\":\"x\",\"type\":\"s\\u0065ssion\"}}", keys.0),
         ];
         for record in refused {
             let refused = session.append_record(&record);
