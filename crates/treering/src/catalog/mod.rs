@@ -113,9 +113,9 @@ impl Catalog {
 
     /// Opens the project's latest session, or creates one if there is none.
     ///
-    /// If the options name an id, only the session with that id is continued. The other options for
-    /// a new session, and the rule for when its file is created, are used only if a session is
-    /// created.
+    /// If the options name an id or a dialect, only a session with that id and of that dialect is
+    /// continued. The other options for a new session, and the rule for when its file is created,
+    /// are used only if a session is created.
     pub fn continue_recent(
         &self,
         cwd: impl AsRef<Path>,
@@ -127,12 +127,13 @@ impl Catalog {
             .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
             .collect();
         files.sort();
-        let wanted = options.session.id.as_ref();
-        let is_wanted = |header: &Header| {
-            belongs(&header.cwd, &cwd) && wanted.is_none_or(|id| *id == header.id)
+        let new = &options.session;
+        let is_wanted = |loaded: &Loaded| {
+            let Some(header) = &loaded.header else { return false };
+            belongs(&header.cwd, &cwd) && new.check_same(&header.id, loaded.dialect).is_ok()
         };
         for (_, path) in files.into_iter().rev() {
-            if read_header(&path).is_some_and(|header| is_wanted(&header)) {
+            if read_start(&path).is_some_and(|loaded| is_wanted(&loaded)) {
                 return Session::open_with(path, options.to_open());
             }
         }
@@ -255,12 +256,17 @@ fn belongs(session_cwd: &str, cwd: &Path) -> bool {
 
 /// Returns the header of a session file.
 pub(crate) fn read_header(path: &Path) -> Option<Header> {
+    read_start(path)?.header
+}
+
+/// Reads the start of a session file up to its header.
+fn read_start(path: &Path) -> Option<Loaded> {
     let journal = open_for_list(path).ok()?.journal;
     match Loaded::read_header(&*journal, journal.len().ok()?) {
-        Ok(Some(loaded)) => loaded.at(path).header,
+        Ok(Some(loaded)) => Some(loaded.at(path)),
         // The header is very large or not at the start of the file: only loading the file can find
         // it.
-        _ => Loaded::read(&*journal).ok()?.at(path).header,
+        _ => Some(Loaded::read(&*journal).ok()?.at(path)),
     }
 }
 

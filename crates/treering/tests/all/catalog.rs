@@ -4,7 +4,7 @@ use crate::support::HEADER;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use treering::session::Creation;
-use treering::{Catalog, CreateOptions, Message, Session};
+use treering::{Catalog, CreateOptions, Dialect, Message, Session};
 
 fn session(catalog: &Catalog, cwd: &str, text: &str) -> Session {
     let session = catalog.create(cwd, CreateOptions::new()).unwrap();
@@ -74,6 +74,16 @@ fn the_latest_session_goes_on_or_a_new_one_begins() {
     std::fs::write(catalog.dir_for("/project").join("garbage.jsonl"), "no session\n").unwrap();
     let recent = catalog.continue_recent("/project", CreateOptions::new()).unwrap();
     assert_eq!(recent.id(), old.id(), "the one that was written last, and is one");
+
+    let chimera = || CreateOptions::new().dialect(Dialect::Chimera);
+    let other = catalog.continue_recent("/project", chimera()).unwrap();
+    assert_eq!((other.dialect(), other.is_written()), (Dialect::Chimera, false), "a new one");
+    other.append(Message::user("hello")).unwrap();
+    age(&other.path().unwrap(), 1000);
+    let same = catalog.continue_recent("/project", chimera()).unwrap();
+    assert_eq!(same.id(), other.id(), "the only one of this dialect");
+    let pi = catalog.continue_recent("/project", CreateOptions::new().dialect(Dialect::Pi));
+    assert_eq!(pi.unwrap().id(), old.id());
 }
 
 #[test]
