@@ -132,6 +132,8 @@ impl State {
                 Some(own) => crate::entry::head::timestamp(own),
                 None => usual.or(Some(now)),
             };
+            // Only treering's own format can hold a time that is invalid.
+            let time = if facts.is_own_format { time } else { time.or(Some(now)) };
             match (&entry.record, facts.is_own_format) {
                 (Some(record), _) => {
                     let millis = time.unwrap_or(now);

@@ -4,7 +4,7 @@ use crate::support::{HEADER, outline};
 use std::path::Path;
 use treering::session::Creation;
 use treering::{
-    Catalog, CreateOptions, Error, Message, NewEntry, Position, Role, Session, SessionId,
+    Catalog, CreateOptions, Dialect, Error, Message, NewEntry, Position, Role, Session, SessionId,
 };
 
 fn create(file: &Path, creation: Creation) -> Session {
@@ -262,4 +262,19 @@ fn files_that_must_not_be_written_can_be_read() {
     let refused = session.append(Message::user("no"));
     assert!(matches!(refused, Err(Error::Io { .. })), "{refused:?}");
     assert_eq!(session.tree().len(), 1);
+}
+
+#[test]
+fn an_invalid_time_is_the_time_of_the_append_where_the_file_cannot_hold_it() {
+    let directory = tempfile::tempdir().unwrap();
+    for dialect in [Dialect::Pi, Dialect::Chimera, Dialect::Uuid] {
+        let file = directory.path().join(format!("{dialect}.jsonl"));
+        let options = CreateOptions::new().dialect(dialect).creation(Creation::AtOnce);
+        let session = Session::create_at(&file, "/p", options).unwrap();
+        let entry = br#"{"type":"custom","customType":"x","timestamp":"yesterday"}"#;
+        let id = session.append(NewEntry::from_json(entry).unwrap()).unwrap();
+        let time = |session: &Session| session.entry(&id).unwrap().time();
+        assert_eq!(time(&session).is_some(), dialect != Dialect::Pi, "{dialect}");
+        assert_eq!(time(&session), time(&Session::open(&file).unwrap()), "{dialect}");
+    }
 }
