@@ -270,12 +270,13 @@ impl NewSessionPlace {
     /// Copies the path to an entry of `old` to a new session.
     fn fork(self, old: &Session, leaf: &EntryId) -> Result<Session, treering::Error> {
         let CreateOptions { creation, durability, .. } = old.create_options();
-        let root = self.root;
         let mut options = ForkOptions::new().creation(creation).durability(durability);
-        options.root = root;
         match &self.store {
             Some(store) => old.fork_into(store, leaf, options),
-            None => old.fork(leaf, options),
+            None => {
+                options.root = self.root;
+                old.fork(leaf, options)
+            }
         }
     }
 }

@@ -52,10 +52,12 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     };
     let mut options = ForkOptions::new().creation(Creation::AtOnce);
     options.dir = args.dir.clone();
-    if options.dir.is_none() && session.path().is_none() {
-        options.dir = directory(args, &session);
+    if !args.in_store {
+        if options.dir.is_none() && session.path().is_none() {
+            options.dir = directory(args, &session);
+        }
+        options.root = sessions::places().own().map(Path::to_owned);
     }
-    options.root = sessions::places().own().map(Path::to_owned);
     options.dialect = args.to;
     options.cwd = args.cwd.as_deref().map(absolute).transpose()?;
     progress::doing("writing the fork, and comparing it");

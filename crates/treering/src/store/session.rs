@@ -59,7 +59,12 @@ impl Session {
     }
 
     /// Creates a session in a store from the path to a position, as [`fork`](Session::fork) does in
-    /// a directory. The directory and the root of the options are not used.
+    /// a directory.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::InvalidOption`] if the options name a directory or a root, and as
+    /// [`fork`](Session::fork) does.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -78,6 +83,10 @@ impl Session {
         position: impl Into<Position>,
         mut options: ForkOptions,
     ) -> Result<Session> {
+        if options.dir.is_some() || options.root.is_some() {
+            let why = "the store decides where the fork is stored";
+            return Err(Error::InvalidOption(why.to_owned()));
+        }
         let id = options.id.clone().unwrap_or_else(SessionId::generate).checked()?;
         let cwd = options.cwd.clone().unwrap_or_else(|| PathBuf::from(self.cwd()));
         options.id = Some(id.clone());

@@ -4,6 +4,8 @@ use crate::support::{
     HEADER, Leaf, assert_agrees, assistant, compaction, entry, file, join, label, leaf, path, user,
 };
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use treering::store::{ListQuery, MemoryStore, Store};
 use treering::{
     Catalog, CreateOptions, Error, ForkOptions, Message, NewEntry, Position, Session, SessionId,
 };
@@ -188,4 +190,16 @@ fn everything_for_another_project() {
     std::fs::write(&source, format!("{}\n", HEADER.replace(":3,", ":1,"))).unwrap();
     let old = catalog.fork_from(&source, "/other", ForkOptions::default()).unwrap();
     assert_eq!(old.header().version, 3, "an old version is upgraded on the way");
+}
+
+#[test]
+fn a_fork_in_a_store_has_no_directory() {
+    let session = Session::in_memory("/project");
+    session.append(Message::user("hello")).unwrap();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    for options in [ForkOptions::new().dir("/sessions"), ForkOptions::new().root("/sessions")] {
+        let refused = session.fork_into(&store, Position::Leaf, options);
+        assert!(matches!(refused, Err(Error::InvalidOption(_))), "{refused:?}");
+    }
+    assert!(store.list(&ListQuery::new()).unwrap().sessions.is_empty());
 }
