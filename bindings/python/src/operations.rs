@@ -17,7 +17,7 @@ use treering::branch_summary::branch_budget;
 use treering::compaction::{CompactionSettings, Preparation, SummarySource};
 use treering::convert::{ConvertOptions, convert_session};
 use treering::merge::{Merge, MergeSummary, Repeated, Selection};
-use treering::{NewEntry, Position};
+use treering::NewEntry;
 use treering_bindings::{
     Data, ExportFormat, Failure, RedactOptions, SearchOptions, ToData, dialect, export,
     export_to_file, redact, search_session,
@@ -106,11 +106,7 @@ impl Session {
         let leaf = self.get(py)?.leaf();
         let entry = branch.plan.entry(leaf.as_ref(), &summary, source);
         let entry = with_usage(entry, optional_json(usage)?).or_raise(py)?;
-        let entry = match to.0 {
-            Position::Entry(id) => entry.with_parent(Some(id)),
-            Position::Start => entry.with_parent(None),
-            _ => entry,
-        };
+        let entry = entry.with_parent(to.0);
         let ids = self.run(py, move |session| session.append_expecting(leaf, &[entry]))?;
         Ok(ids.first().map(id_text).unwrap_or_default())
     }

@@ -454,14 +454,10 @@ impl Session {
     ) -> PyResult<String> {
         let mut entry = new_entry(entry)?;
         if let Some(id) = id {
-            entry = entry.with_id(id.into());
+            entry = entry.with_id(id);
         }
         if let Some(At(parent)) = parent {
-            entry = match parent {
-                Position::Entry(parent) => entry.with_parent(Some(parent)),
-                Position::Start => entry.with_parent(None),
-                _ => entry,
-            };
+            entry = entry.with_parent(parent);
         }
         if let Some(timestamp) = timestamp {
             entry = entry.at(timestamp);

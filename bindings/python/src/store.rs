@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use treering::store::{Cursor, ListQuery, Mark, MemoryStore};
-use treering::{OpenOptions, SessionId};
+use treering::{Dialect, OpenOptions, SessionId};
 use treering_bindings::{
     Data, Failure, LazySession, StoreOptions, ToData, dialect, local_store as sessions_of_agents,
     open_store as open_by_address, search_store,
@@ -153,7 +153,12 @@ impl Store {
             let cwd = std::path::absolute(cwd)?;
             let query = ListQuery::new().limit(NEWEST).cwd(cwd.to_string_lossy().into_owned());
             let newest = store.list(&query)?.sessions;
-            match newest.iter().find(|info| info.agent.is_writable()) {
+            let wanted = options.session.dialect;
+            let is_wanted = |agent: Dialect| match wanted {
+                Some(wanted) => agent == wanted,
+                None => agent.is_writable(),
+            };
+            match newest.iter().find(|info| is_wanted(info.agent)) {
                 Some(info) => {
                     let open = OpenOptions::new().durability(options.durability);
                     LazySession::open_in(store, &info.id, open)

@@ -70,7 +70,7 @@ fn main() -> Result<(), Error> {
         NewEntry::branch_summary(left.as_ref(), "The pixel was measured.")
             .with_details(r#"{"readFiles":["pixel.png"],"modifiedFiles":[]}"#)?
             .with_usage(unpriced)
-            .with_parent(Some(pixel.clone())),
+            .with_parent(&pixel),
     )?;
     session.append(Message::user("Go on."))?;
     session.append(answer().with_text("Done.").with_usage(priced))?;

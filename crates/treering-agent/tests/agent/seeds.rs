@@ -130,7 +130,7 @@ async fn the_tree_of_entries_a_to_f() {
         ("E", user("e")),
         ("F", answer("f")),
     ] {
-        session.append(entry.with_id(id.into())).unwrap();
+        session.append(entry.with_id(id)).unwrap();
     }
     let expected = ["compactionSummary: ...", "user: c", "user: e", "assistant: f"];
     assert_eq!(lines(&session.context().unwrap()), expected);
@@ -167,8 +167,8 @@ async fn branching_from_g7h8i9() {
     let (_dir, path) = file(BRANCHING);
     let agent = AgentSession::new(Session::open(&path).unwrap());
     agent.navigate("g7h8i9", NavigateOptions::exact()).await.unwrap();
-    agent.session().append(user("B").with_id("p6q7r8".into())).unwrap();
-    agent.session().append(answer("asst B").with_id("s9t0u1".into())).unwrap();
+    agent.session().append(user("B").with_id("p6q7r8")).unwrap();
+    agent.session().append(answer("asst B").with_id("s9t0u1")).unwrap();
     let bytes = std::fs::read_to_string(&path).unwrap();
     assert!(bytes.starts_with(BRANCHING));
     let session = Session::open(&path).unwrap();

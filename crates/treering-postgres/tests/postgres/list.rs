@@ -45,7 +45,7 @@ fn facts_are_those_of_other_stores() {
         for store in [&grown, &memory] {
             let session = Session::open_in(store, &id(name), OpenOptions::new()).expect("open");
             let mut said = said.clone();
-            said = said.with_id(format!("9999000{number}").into());
+            said = said.with_id(format!("9999000{number}"));
             session.append(said).expect("append");
             session.set_name(&format!("session {number}")).expect("name");
         }

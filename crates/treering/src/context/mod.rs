@@ -20,7 +20,7 @@ pub(crate) use selected::{EditAt, Selected};
 pub(crate) use tail_context::TailProjection;
 pub use tail_context::{TailContext, TailSetting};
 
-use crate::entry::{Kind, Role};
+use crate::entry::{Kind, MessageView, Role};
 use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::json;
@@ -86,6 +86,19 @@ impl ContextMessage {
     /// Returns the message with this JSON, contributed by `entry`.
     pub fn new(entry: impl Into<EntryId>, json: impl Into<Vec<u8>>) -> Self {
         ContextMessage { entry: entry.into(), json: json.into() }
+    }
+
+    /// Returns a typed view of the message.
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// session.append(Message::user("hello"))?;
+    /// assert_eq!(session.context()?.messages[0].view().text(), "hello");
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn view(&self) -> MessageView<'_> {
+        MessageView::new(&self.json)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::dialect::name::Dialect;
 use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::json::{self, Members, ObjectEnd};
+use crate::position::Position;
 use std::borrow::Cow;
 
 /// An entry to append. The session gives it an id, a parent (the leaf) and a time, unless the
@@ -103,12 +104,18 @@ impl NewEntry {
         self.raw(key, &literal)
     }
 
-    /// Adds a field of the caller. `value` is JSON. The common fields cannot be set in this way.
+    /// Adds a field of the caller. `value` is JSON.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `value` is not JSON, if the entry has the field already, and for the fields that all
+    /// entries have.
     pub fn with(self, key: &str, value: &[u8]) -> Result<Self> {
         if ["type", "id", "parentId", "timestamp"].contains(&key) {
-            return Err(Error::InvalidEntry(format!(
-                "{key:?} is not the caller's to set this way"
-            )));
+            return Err(Error::InvalidEntry(format!("{key:?} is a field of every entry")));
+        }
+        if json::get(&self.fields_object(), key).is_some() {
+            return Err(Error::InvalidEntry(format!("the entry has {key:?} already")));
         }
         Ok(self.raw(key, checked(key, value)?))
     }
@@ -142,19 +149,40 @@ impl NewEntry {
         self.raw("systemMessage", message.as_json())
     }
 
-    /// Attaches the entry to `parent` instead of to the leaf; `None` makes it a root.
-    pub fn with_parent(mut self, parent: Option<EntryId>) -> Self {
-        self.parent = parent.map_or(Parent::Root, Parent::Entry);
+    /// Attaches the entry to `parent` instead of to the leaf; [`Position::Start`] makes it a root.
+    ///
+    /// ```
+    /// use treering::{Message, Position, Session};
+    /// let session = Session::in_memory("/project");
+    /// let question = session.append(Message::user("Tea or coffee?"))?;
+    /// session.append(Message::assistant("acme", "m", "Tea."))?;
+    /// let other = Message::assistant("acme", "m", "Coffee.").into_entry();
+    /// let other = session.append(other.with_parent(&question))?;
+    /// let root = session.append(Message::user("Hello.").into_entry().with_parent(Position::Start))?;
+    /// assert_eq!(session.tree().parent(&other)?, Some(question));
+    /// assert_eq!(session.tree().parent(&root)?, None);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_parent(mut self, parent: impl Into<Position>) -> Self {
+        self.parent = match parent.into() {
+            Position::Leaf => Parent::Leaf,
+            Position::Entry(id) => Parent::Entry(id),
+            Position::Start => Parent::Root,
+        };
         self
     }
 
-    /// Sets the entry's id; appending fails if another entry has the id.
-    pub fn with_id(mut self, id: EntryId) -> Self {
-        self.id = Some(id);
+    /// Sets the entry's id. Appending fails if another entry has the id, or if it does not have 1 to
+    /// 512 bytes.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<EntryId>) -> Self {
+        self.id = Some(id.into());
         self
     }
 
     /// Sets the time of the entry, in Unix milliseconds.
+    #[must_use]
     pub fn at(mut self, millis: i64) -> Self {
         self.timestamp = Some(json::quoted(&crate::time::format(millis)));
         self
@@ -202,6 +230,10 @@ impl NewEntry {
     }
 
     /// Returns state of an extension, which is not in the context. `data` is JSON.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `data` is not JSON.
     pub fn custom(custom_type: &str, data: Option<&[u8]>) -> Result<Self> {
         let entry = NewEntry::new(Kind::Custom).text("customType", custom_type);
         data.map_or(Ok(entry.clone()), |data| entry.with("data", data))
@@ -225,8 +257,12 @@ impl NewEntry {
     /// Returns a context edit, which changes what `target` contributes to the context of its
     /// branch: `None` removes the contribution, JSON content (a string or blocks) replaces its
     /// content.
-    pub fn context_edit(target: &EntryId, content: Option<&[u8]>) -> Result<Self> {
-        let entry = NewEntry::new(Kind::ContextEdit).text("targetId", target.as_str());
+    ///
+    /// # Errors
+    ///
+    /// Fails if `content` is not JSON.
+    pub fn context_edit(target: impl Into<EntryId>, content: Option<&[u8]>) -> Result<Self> {
+        let entry = NewEntry::new(Kind::ContextEdit).text("targetId", target.into().as_str());
         Ok(match content {
             None => entry.raw("replacement", b"null"),
             Some(content) => {
@@ -237,8 +273,8 @@ impl NewEntry {
     }
 
     /// Returns a label on `target`; `None` removes the label.
-    pub fn label(target: &EntryId, label: Option<&str>) -> Self {
-        let entry = NewEntry::new(Kind::Label).text("targetId", target.as_str());
+    pub fn label(target: impl Into<EntryId>, label: Option<&str>) -> Self {
+        let entry = NewEntry::new(Kind::Label).text("targetId", target.into().as_str());
         match label {
             Some(label) => entry.text("label", label),
             None => entry,
@@ -278,7 +314,12 @@ impl NewEntry {
         NewEntry::new(Kind::SessionInfo).text("name", words.join(" ").trim())
     }
 
-    /// Returns the usage of a model that belongs to no message. `usage` is JSON.
+    /// Returns the usage of a model that belongs to no message. `usage` is JSON, as
+    /// [`TokenUsage::to_json`] returns it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `usage` is not JSON.
     pub fn usage(kind: &str, provider: &str, model: &str, usage: &[u8]) -> Result<Self> {
         NewEntry::new(Kind::Usage)
             .text("kind", kind)
@@ -289,6 +330,11 @@ impl NewEntry {
 
     /// Returns an entry made of a JSON object with a `type`. Its `id`, `parentId` and `timestamp`
     /// are used if present; its other fields are kept byte for byte.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `object` is not one JSON object with a `type`, is the header of a session, or does not
+    /// have what its type requires: a message, a target.
     pub fn from_json(object: &[u8]) -> Result<Self> {
         let invalid = |why: &str| Error::InvalidEntry(why.to_owned());
         let object = object.trim_ascii();

@@ -137,7 +137,7 @@ impl PathCopy<'_> {
             let id = facts.make_id(&mut ids, |id| {
                 tree.contains(id) || written.iter().any(|other| other == id)
             });
-            let entry = NewEntry::label(&tree.id(target), None).with("label", text);
+            let entry = NewEntry::label(tree.id(target), None).with("label", text);
             let entry = entry.map_err(io::Error::other)?;
             let line = match facts.is_own_format {
                 // Numeric ids and unusual times are copied unchanged.

@@ -202,7 +202,7 @@ impl<'a> Subtree<'a> {
             if now.map(|(_, label)| label) == written.get(&row).copied() {
                 continue;
             }
-            let entry = NewEntry::label(&tree.id(row), None);
+            let entry = NewEntry::label(tree.id(row), None);
             let (entry, label) = match now {
                 Some((text, label)) => (entry.with("label", text)?, label),
                 None => (entry, NONE),

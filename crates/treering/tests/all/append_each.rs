@@ -35,14 +35,11 @@ fn refused_appends_do_not_concern_their_neighbors() {
         vec![with_id("a", "a"), said("b")],
         vec![said("lost"), with_id("taken", "first")],
         vec![said("expects a leaf that has moved")],
-        vec![
-            with_id("lost, too", "gone"),
-            said("under nothing").with_parent(Some("nothing".into())),
-        ],
-        vec![said("under a neighbor").with_parent(Some("a".into()))],
+        vec![with_id("lost, too", "gone"), said("under nothing").with_parent("nothing")],
+        vec![said("under a neighbor").with_parent("a")],
         vec![with_id("the id of a neighbor", "a")],
         vec![with_id("the id of a refused neighbor", "gone")],
-        vec![said("under a refused neighbor").with_parent(Some("lost".into()))],
+        vec![said("under a refused neighbor").with_parent("lost")],
         vec![said("last")],
     ];
     let expected = Position::from(&first);
@@ -127,7 +124,7 @@ fn refusals_are_those_of_the_log_as_it_is() {
     one.append(with_id("first", "first")).unwrap();
     let other = open();
     one.append(with_id("second", "second")).unwrap();
-    let child = [said("child").with_parent(Some("second".into()))];
+    let child = [said("child").with_parent("second")];
     let done = other.append_each(&[Append::new(&child)]).unwrap();
     assert!(done[0].is_ok(), "{done:?}");
 
@@ -136,7 +133,7 @@ fn refusals_are_those_of_the_log_as_it_is() {
     let (expected, entries) = (Position::from(&leaf), [said("fourth")]);
     let done = other.append_each(&[Append::new(&entries).expecting(&expected)]).unwrap();
     assert!(done[0].is_ok(), "{done:?}");
-    let under = [said("fifth").with_parent(Some("third".into()))];
+    let under = [said("fifth").with_parent("third")];
     open().append_following(&under).unwrap();
 }
 

@@ -177,7 +177,7 @@ fn odd_ids() {
     let open = || Session::in_journal(journal.clone(), "/p", CreateOptions::new()).unwrap();
     let session = open();
     for id in ids {
-        session.append(Message::user("x").into_entry().with_id(id.into())).unwrap();
+        session.append(Message::user("x").into_entry().with_id(id)).unwrap();
         session.label(id, Some(id)).unwrap();
     }
     let again = open();

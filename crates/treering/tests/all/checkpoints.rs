@@ -108,8 +108,8 @@ fn an_entry_that_others_wait_for_gives_them_another_path() {
     writer.append(NewEntry::compaction("so far", Some(&kept.as_str().into()), 9)).unwrap();
     check(&journal);
     assert_eq!(whole(&journal).thinking_level, "off");
-    let ghost = NewEntry::thinking_level_change("deep").with_id("ghost".into());
-    writer.append(ghost.with_parent(None)).unwrap();
+    let ghost = NewEntry::thinking_level_change("deep").with_id("ghost");
+    writer.append(ghost.with_parent(Position::Start)).unwrap();
     check(&journal);
     writer.branch(Position::Entry(format!("a{MANY}").as_str().into())).unwrap();
     writer.append(Message::user("more")).unwrap();

@@ -142,8 +142,15 @@ fn entries_that_could_not_be_read_back_are_refused() {
     for key in ["id", "parentId", "type", "timestamp"] {
         assert!(matches!(custom().with(key, b"null"), Err(Error::InvalidEntry(_))), "{key}");
     }
+    // A reader would find only one of two fields of the same name.
+    let message = || Message::user("x").into_entry();
+    assert!(message().with("message", br#"{"role":"assistant"}"#).is_err());
+    assert!(NewEntry::label("x", Some("a")).with("label", br#""b""#).is_err());
+    assert!(custom().with_details("1").unwrap().with_details("2").is_err());
+    assert!(Message::user("x").with("content", b"[]").is_err());
+    assert!(Message::user("x").with("other", b"[").is_err());
     for bad in ["", &"x".repeat(513)] {
-        let refused = session.append(custom().with_id(bad.into()));
+        let refused = session.append(custom().with_id(bad));
         assert!(matches!(refused, Err(Error::InvalidEntry(_))), "{refused:?}");
     }
     for bad in [

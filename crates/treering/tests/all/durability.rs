@@ -4,7 +4,7 @@ use crate::support::outline;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use treering::session::Durability;
-use treering::{CreateOptions, EntryId, Error, Message, NewEntry, Session};
+use treering::{CreateOptions, EntryId, Error, Message, NewEntry, Position, Session};
 use treering_testkit::faulty::{Faulty, Rates, SyncFault};
 
 fn open(journal: &Arc<Faulty>, durability: Durability) -> Session {
@@ -174,7 +174,7 @@ fn many_threads_and_syncs_that_fail_now_and_then() {
                 for number in 0..EACH {
                     let id = EntryId::from(format!("{thread}-{number}").as_str());
                     let entry = NewEntry::custom("x", None).unwrap().with_id(id.clone());
-                    match session.append(entry.with_parent(None)) {
+                    match session.append(entry.with_parent(Position::Start)) {
                         Ok(_) => kept.lock().unwrap().push(id),
                         Err(_) => lost.lock().unwrap().push(id),
                     }

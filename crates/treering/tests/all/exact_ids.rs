@@ -36,6 +36,27 @@ fn writes_refuse_the_beginning_of_an_id() {
 }
 
 #[test]
+fn ids_are_taken_by_value_and_by_reference() {
+    let session = Session::in_memory("/project");
+    let id = session.new_id();
+    session.append(Message::user("one").into_entry().with_id(&id)).unwrap();
+    session.append(NewEntry::label(&id, Some("first"))).unwrap();
+    session.append(NewEntry::context_edit(&id, None).unwrap()).unwrap();
+    let two = Message::user("two").into_entry().with_id("two").with_parent(&id);
+    session.append(two).unwrap();
+    let again = Message::user("again").into_entry().with_parent(Position::Leaf);
+    let again = session.append(again).unwrap();
+    let root = Message::user("root").into_entry().with_parent(Position::Start);
+    let root = session.append(root).unwrap();
+    let tree = session.tree();
+    assert_eq!(tree.label(&id), Some("first"));
+    assert_eq!(tree.parent("two").unwrap(), Some(id.clone()));
+    assert_eq!(tree.parent(again).unwrap(), Some("two".into()));
+    assert_eq!(tree.parent(root).unwrap(), None);
+    session.append(NewEntry::label(id, None)).unwrap();
+}
+
+#[test]
 fn reads_refuse_the_beginning_of_an_id() {
     let (session, prefix) = session_and_prefix();
     assert_unknown(session.entry(&prefix), &prefix);

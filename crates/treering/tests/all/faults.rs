@@ -304,13 +304,11 @@ fn unknown_entries_are_refused() {
         session.label("", Some("x")).map(drop),
         session.fork("nobody", Default::default()).map(drop),
         session.branch_in_memory("nobody"),
-        session
-            .append(Message::user("x").into_entry().with_parent(Some("nobody".into())))
-            .map(drop),
+        session.append(Message::user("x").into_entry().with_parent("nobody")).map(drop),
     ] {
         assert!(matches!(result, Err(Error::UnknownEntry(_))), "{result:?}");
     }
-    let taken = session.append(Message::user("x").into_entry().with_id("abc1".into()));
+    let taken = session.append(Message::user("x").into_entry().with_id("abc1"));
     assert!(matches!(taken, Err(Error::DuplicateEntry(_))), "{taken:?}");
     assert_eq!(outline(&session), before, "nothing was changed");
 }

@@ -20,8 +20,7 @@ fn message(json: &str) -> NewEntry {
 /// Everything that stands in a transcript.
 fn story() -> Session {
     let session = Session::in_memory("/project");
-    let question =
-        Message::user("What is in this directory?").into_entry().with_id("aaaaaaaa".into());
+    let question = Message::user("What is in this directory?").into_entry().with_id("aaaaaaaa");
     session
         .append_all(&[
             NewEntry::branch_summary(None, "Tried the other way: no luck."),
@@ -259,11 +258,8 @@ fn hostile_text_is_harmless() {
     let answer = format!(
         r#"{{"role":"assistant","model":{json},"stopReason":"error","errorMessage":{json},"content":[{{"type":"text","text":{json}}}]}}"#
     );
-    let entries = [
-        Message::user(nasty).into_entry().with_id("a".into()),
-        message(&command),
-        message(&answer),
-    ];
+    let entries =
+        [Message::user(nasty).into_entry().with_id("a"), message(&command), message(&answer)];
     session.append_all(&entries).unwrap();
     session.label("a", Some(nasty)).unwrap();
     let state = with_path(empty(), &session);

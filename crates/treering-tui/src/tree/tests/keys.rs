@@ -229,7 +229,7 @@ fn a_session_that_grows_keeps_cursor_folds_search_and_label() {
     assert_eq!(shown(&state), "a b [c] g h");
     session.append(treering::Message::user("more")).unwrap();
     session.branch_in_memory("a").unwrap();
-    session.append(treering::Message::user("new").into_entry().with_id("n".into())).unwrap();
+    session.append(treering::Message::user("new").into_entry().with_id("n")).unwrap();
     let (state, effects) = update(state, TreeEvent::Tree(Outline::of(&session)));
     assert_eq!(effects, [TreeEffect::Read]);
     let more = session.tree().children("i").unwrap().remove(0);

@@ -14,7 +14,7 @@ use crate::error::Result;
 /// let id = session.append(
 ///     CustomMessage::new("todo").with_text("Two items are open.").with_details(r#"{"open":2}"#)?,
 /// )?;
-/// let entry = session.entry(id.as_str())?;
+/// let entry = session.entry(&id)?;
 /// let Body::CustomMessage { text, display, .. } = entry.body() else { panic!() };
 /// assert_eq!((&*text, display), ("Two items are open.", true));
 /// # Ok::<(), treering::Error>(())

@@ -81,6 +81,29 @@ impl Message {
             .build()
     }
 
+    /// Adds a field that has no builder method. `value` is JSON.
+    ///
+    /// ```
+    /// use treering::Message;
+    /// let message = Message::assistant("acme", "m", "Red.").with("durationMs", b"1200")?;
+    /// assert_eq!(message.view().get("durationMs"), Some(&b"1200"[..]));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if `value` is not JSON, or if the message has the field already.
+    pub fn with(mut self, key: &str, value: &[u8]) -> Result<Self> {
+        let value = checked(key, value)?;
+        if self.view().get(key).is_some() {
+            return Err(Error::InvalidEntry(format!("the message has {key:?} already")));
+        }
+        self.json.pop();
+        let mut object = MessageBuilder(self.json);
+        object.raw(key, value);
+        Ok(object.finish(self.role))
+    }
+
     /// Returns the role.
     pub fn role(&self) -> Role {
         self.role
