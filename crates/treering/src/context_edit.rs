@@ -79,6 +79,11 @@ impl Session {
 
     /// Plans [`drop_from_context`](Session::drop_from_context) and changes nothing.
     ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::NotOnPath`] or [`Error::NotEditable`] if an entry does not contribute to
+    /// the context at the leaf.
+    ///
     /// ```
     /// use treering::{Message, Session};
     /// let session = Session::in_memory("/project");

@@ -48,6 +48,11 @@ pub struct Side {
 impl Session {
     /// Compares the branches that end at two positions.
     ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if the session does not have
+    /// the entry, and if the file cannot be read.
+    ///
     /// ```
     /// use treering::{Message, Session};
     /// let session = Session::in_memory("/project");

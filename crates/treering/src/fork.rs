@@ -42,7 +42,8 @@ pub struct ForkOptions {
     pub dir: Option<PathBuf>,
     /// The root directory of the caller's own sessions, with a directory for each project, as in a
     /// [`Catalog`](crate::Catalog). A fork in another dialect than its source is written there,
-    /// because it does not belong among the files of the source's agent.
+    /// because it does not belong among the files of the source's agent. Other forks, and those of
+    /// sessions in memory, do not use it.
     pub root: Option<PathBuf>,
     /// The dialect of the new session. The default is that of the source, or pi's if treering
     /// cannot write the source's.
@@ -111,7 +112,7 @@ impl Session {
     /// Creates a session from the path to a position, including labels and their times. Children of
     /// entries that are left out are linked to the nearest entry that is kept. A fork without any
     /// conversation gets its file with its first message; a fork of a session in memory stays in
-    /// memory.
+    /// memory, unless the options name a directory.
     ///
     /// The fork is read again before its file gets its name: its leaf and its context must be those
     /// of the source at the position.

@@ -150,6 +150,11 @@ impl SessionId {
 
     /// Creates an id of letters, digits, `.`, `_` and `-`, with a letter or digit at both ends.
     ///
+    /// # Errors
+    ///
+    /// Fails if the text has another character, is empty, or is longer than
+    /// [`MAX_LEN`](SessionId::MAX_LEN).
+    ///
     /// ```
     /// use treering::SessionId;
     /// assert_eq!(SessionId::new("fix-login.2")?, "fix-login.2");

@@ -174,6 +174,10 @@ use std::sync::Arc;
 /// Returns the context at the active leaf of a session file without opening the session: the file
 /// is read from its end, only as far as necessary. The result equals that of [`Session::open`] and
 /// [`Session::context`].
+///
+/// # Errors
+///
+/// As [`Session::open`].
 pub fn active_context(path: impl AsRef<Path>) -> Result<Context> {
     Context::collect(active_projection(path)?)
 }
@@ -190,6 +194,10 @@ pub fn active_projection(path: impl AsRef<Path>) -> Result<Projection> {
 
 /// Returns the context at the active leaf of the session in a journal, as [`active_context`] does for a
 /// file.
+///
+/// # Errors
+///
+/// Fails if the journal is not that of a session, and if it cannot be read.
 ///
 /// ```
 /// use std::sync::Arc;

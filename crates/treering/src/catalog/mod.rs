@@ -98,6 +98,11 @@ impl Catalog {
 
     /// Creates a session for a project. Its file is created with its first message, unless the
     /// options say otherwise.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::InvalidSessionId`] if the id of the options cannot be that of a new
+    /// session, and as [`Session::create_at`] does.
     pub fn create(&self, cwd: impl AsRef<Path>, mut options: CreateOptions) -> Result<Session> {
         let cwd = fs::absolute(cwd.as_ref());
         let id = options.session.id.clone().unwrap_or_else(SessionId::generate).checked()?;
@@ -116,6 +121,10 @@ impl Catalog {
     /// If the options name an id or a dialect, only a session with that id and of that dialect is
     /// continued. The other options for a new session, and the rule for when its file is created,
     /// are used only if a session is created.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::open`] and [`create`](Catalog::create).
     pub fn continue_recent(
         &self,
         cwd: impl AsRef<Path>,
@@ -171,6 +180,10 @@ impl Catalog {
     }
 
     /// Returns the file of the session with exactly this id, anywhere under the root.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the root cannot be read.
     pub fn find_by_id(&self, id: impl AsRef<str>) -> Result<Option<PathBuf>> {
         let id = id.as_ref();
         let mut files = Vec::new();
@@ -187,6 +200,11 @@ impl Catalog {
     }
 
     /// Returns the sessions of a project, newest first. `progress` is called as files are read.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory of the project cannot be read. Sessions that cannot be read are in
+    /// the list of skipped files.
     ///
     /// ```
     /// use treering::{Catalog, Message};
@@ -205,6 +223,10 @@ impl Catalog {
     }
 
     /// Returns the sessions of all projects, newest first. `progress` is called as files are read.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the root cannot be read.
     pub fn list_all(&self, progress: impl FnMut(Progress)) -> Result<Listing> {
         let (files, unreadable) = self.files()?;
         let mut listing = list_files(files, progress);

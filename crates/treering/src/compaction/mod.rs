@@ -207,6 +207,11 @@ impl Session {
 
     /// Plans a compaction at a position, as [`plan_compaction`](Session::plan_compaction) does at
     /// the leaf.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if the session does not have
+    /// the entry, and if the file cannot be read.
     pub fn plan_compaction_at(
         &self,
         position: impl Into<Position>,
@@ -234,6 +239,11 @@ impl Session {
 
     /// Returns the size of the context at a position, as
     /// [`context_tokens`](Session::context_tokens) does at the leaf.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if the session does not have
+    /// the entry, and if the file cannot be read.
     pub fn context_tokens_at(&self, position: impl Into<Position>) -> Result<ContextTokens> {
         estimate::context_tokens(&mut Outline::new(self.projection_at(position)?)?)
     }
@@ -241,6 +251,11 @@ impl Session {
     /// Returns the system messages in the context at a position, combined into one: texts are
     /// joined, sections patched, tools added and removed. A compaction stores the result as its
     /// `systemMessage`.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if the session does not have
+    /// the entry, and if the file cannot be read.
     pub fn system_message_at(&self, position: impl Into<Position>) -> Result<Option<Vec<u8>>> {
         let mut messages = Vec::new();
         let add = |_, role, message: ContextMessage| {

@@ -42,7 +42,8 @@ impl Session {
     /// Opens the session in a journal, or begins one in a journal that is empty.
     ///
     /// The header of a new session is written at once with [`Creation::AtOnce`] and in dialects
-    /// other than pi's; otherwise it is written with the first entry.
+    /// other than pi's; otherwise it is written with the first entry. If the journal has a session,
+    /// the project, the parent, the system prompt and the creation rule are not used.
     ///
     /// # Errors
     ///
@@ -98,7 +99,8 @@ impl Session {
         Ok(Session::new(state, options.creation, options.durability))
     }
 
-    /// Creates a session that will be stored at `path`, which must not exist.
+    /// Creates a session that will be stored at `path`, which must not exist. `cwd` is the directory
+    /// of the project, which is stored as it is given and should be absolute.
     ///
     /// # Errors
     ///
@@ -148,12 +150,21 @@ impl Session {
 
     /// Opens an existing session file. Opening only reads the file; an upgrade or a repair of its
     /// end waits for the first append.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::NotASession`] if the file has content but is not a session, and if it
+    /// cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Session> {
         Session::open_with(path, OpenOptions::default())
     }
 
     /// Opens a session file as [`open`](Session::open) does, with options. An empty file becomes a
     /// session whose header is written with the first entry.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Session::open).
     pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Session> {
         let path = path.as_ref();
         let OpenedSession { file, journal, joined, loaded } = OpenedSession::at(path)?;

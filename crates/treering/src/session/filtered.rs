@@ -75,6 +75,10 @@ impl Session {
     }
 
     /// Writes the session's whole log to the new file `target`, byte for byte.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::AlreadyExists`] if the target exists, and if writing fails.
     pub fn copy_to(&self, target: impl AsRef<Path>) -> Result<()> {
         let view = self.view();
         let journal = view.journal();

@@ -170,6 +170,10 @@ impl Session {
 
     /// Fails if entries cannot be appended: the file has a newer version, or belongs to an agent
     /// whose files treering only reads.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::ReadOnly`] or [`Error::ReadOnlyDialect`].
     pub fn check_writable(&self) -> Result<()> {
         self.state().check_writable()
     }
@@ -231,6 +235,10 @@ impl Session {
 
     /// Returns the entries from the root to a position as an iterator, which reads each of them on
     /// demand.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`] if the session does not have the entry.
     ///
     /// ```
     /// use treering::{Message, Position, Session};
@@ -302,11 +310,20 @@ impl Session {
 
     /// Returns the context at the leaf, which is what the model sees. Equals
     /// [`context_at`](Session::context_at) with [`Position::Leaf`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
     pub fn context(&self) -> Result<Context> {
         self.context_at(Position::Leaf)
     }
 
     /// Returns the context at a position.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`] if the session does not have the entry, and if the file
+    /// cannot be read.
     pub fn context_at(&self, position: impl Into<Position>) -> Result<Context> {
         Context::collect(self.projection_at(position)?)
     }
@@ -320,6 +337,11 @@ impl Session {
 
     /// Returns the agent's own context at a position, as [`agent_context`](Session::agent_context)
     /// does at the leaf.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`] if the session does not have the entry, and if the file
+    /// cannot be read.
     ///
     /// ```
     /// use treering::session::NewSession;
@@ -347,6 +369,11 @@ impl Session {
     }
 
     /// Returns the context at a position, message by message.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`] if the session does not have the entry, and if the file
+    /// cannot be read.
     pub fn projection_at(&self, position: impl Into<Position>) -> Result<Projection> {
         let (view, row) = self.view_at(&position.into())?;
         view.projection(row)
@@ -357,6 +384,11 @@ impl Session {
 impl Session {
     /// Returns the entries that a context is made of, for programs that build the messages
     /// themselves.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`] if the session does not have the entry, and if the file
+    /// cannot be read.
     ///
     /// ```
     /// use treering::{Message, Position, Session};
@@ -387,6 +419,11 @@ impl Session {
 
     /// Reads the entries that other processes appended, and returns their ids. The leaf does not
     /// move.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::Deleted`] or [`Error::Replaced`] if the file is no longer that of the
+    /// session, and if it cannot be read.
     pub fn refresh(&self) -> Result<Vec<EntryId>> {
         let foreign = self.state().refresh()?;
         self.listeners.tell(Writer::Other, foreign.clone());

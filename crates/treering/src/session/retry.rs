@@ -16,6 +16,10 @@ impl Session {
     /// Returns the failed answers, oldest first. If the leaf is not a failed answer, returns none
     /// and writes nothing.
     ///
+    /// # Errors
+    ///
+    /// Fails if the answer cannot be read, and as [`Session::append`] does.
+    ///
     /// ```
     /// use treering::{Message, NewEntry, Session};
     /// let session = Session::in_memory("/project");

@@ -19,12 +19,23 @@ use std::time::Duration;
 
 impl Session {
     /// Appends an entry to the leaf. The entry becomes the new leaf. Returns its id.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`] if the entry names a parent or a target that does not
+    /// exist, with [`Error::DuplicateEntry`] if it has the id of another entry, if the session
+    /// [cannot be written](Session::check_writable), and if writing fails. Nothing has changed
+    /// then, except after [`Error::NotDurable`].
     pub fn append(&self, entry: impl Into<NewEntry>) -> Result<EntryId> {
         let mut ids = self.append_all(&[entry.into()])?;
         ids.pop().ok_or_else(|| Error::InvalidEntry("nothing to append".into()))
     }
 
     /// Appends entries in order, in one write: all of them or none.
+    ///
+    /// # Errors
+    ///
+    /// As [`append`](Session::append).
     pub fn append_all(&self, entries: &[NewEntry]) -> Result<Vec<EntryId>> {
         self.write(entries, Expect::Nothing)
     }
@@ -34,6 +45,10 @@ impl Session {
     ///
     /// This is for programs that write on behalf of others and have no leaf of their own, such as a
     /// server.
+    ///
+    /// # Errors
+    ///
+    /// As [`append`](Session::append).
     ///
     /// ```
     /// use std::sync::Arc;
@@ -83,6 +98,10 @@ impl Session {
     }
 
     /// Appends [records](Session::append_record) in order, in one write: all of them or none.
+    ///
+    /// # Errors
+    ///
+    /// As [`append_record`](Session::append_record).
     pub fn append_records(&self, records: &[impl AsRef<[u8]>]) -> Result<Vec<EntryId>> {
         let dialect = self.dialect();
         let entries = records.iter().map(|record| raw::entry(dialect, record.as_ref()));
@@ -106,7 +125,8 @@ impl Session {
     }
 
     /// Appends entries in one write to a branch that may have been abandoned meanwhile, and moves
-    /// only the leaves that `moves` names. The first entry needs a parent ([`NewEntry::with_parent`]).
+    /// only the leaves that `moves` names. The first entry is attached to its own
+    /// [parent](NewEntry::with_parent), or to the active leaf of the file if it has none.
     ///
     /// This is for results of long operations, such as the answer of a model: the answer belongs to
     /// the branch it was requested for, but a leaf that was moved to another branch in the meantime
@@ -122,7 +142,7 @@ impl Session {
     /// let session = Session::in_memory("/project");
     /// let question = session.append(Message::user("Name a color."))?;
     /// let other = session.append(Message::user("Never mind."))?;
-    /// let late = Message::assistant("acme", "m", "Red.").into_entry().with_parent(Some(question));
+    /// let late = Message::assistant("acme", "m", "Red.").into_entry().with_parent(&question);
     /// session.append_to_branch(&[late], &LeafMoves::none(&other))?;
     /// assert_eq!(session.leaf(), Some(other));
     /// # Ok::<(), treering::Error>(())
@@ -151,6 +171,11 @@ impl Session {
     /// [`append_expecting`](Session::append_expecting). The entries of one append are written
     /// together or not at all, and a refusal of one append does not affect the others. A failure of
     /// the storage affects all of them.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the session cannot be written, and if writing fails. The refusal of one append is
+    /// in the result.
     ///
     /// ```
     /// use treering::session::Append;
@@ -284,6 +309,10 @@ impl Session {
 
     /// Moves this session's leaf without recording the move, so that neither other readers nor a
     /// restart see it.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`] if there is no such entry.
     pub fn branch_in_memory(&self, position: impl Into<Position>) -> Result<()> {
         let mut state = self.state();
         state.leaf = state.entry_at(&position.into())?;
@@ -292,6 +321,11 @@ impl Session {
 
     /// Moves the leaf to a position and appends a summary of the abandoned branch there. `extend`
     /// may add details and other fields to the summary's entry.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`] if there is no such entry, with the error of `extend`,
+    /// and as [`append`](Session::append) does.
     pub fn branch_with_summary(
         &self,
         position: impl Into<Position>,
@@ -312,7 +346,7 @@ impl Session {
     /// let session = Session::in_memory("/project");
     /// let id = session.new_id();
     /// let label = NewEntry::label(&id, Some("start"));
-    /// session.append_all(&[Message::user("hello").into_entry().with_id(id.clone()), label])?;
+    /// session.append_all(&[Message::user("hello").into_entry().with_id(&id), label])?;
     /// assert_eq!(session.tree().label(&id), Some("start"));
     /// # Ok::<(), treering::Error>(())
     /// ```
@@ -332,6 +366,11 @@ impl Session {
 
     /// Upgrades a file of an older version, as the first append would: the new file is written
     /// beside the old one, then replaces it. Returns `None` if there is nothing to upgrade.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::CannotUpgrade`] if the session is of an older version and not in a file,
+    /// and if writing the new file fails.
     ///
     /// ```
     /// # let dir = tempfile::tempdir()?;
@@ -357,6 +396,11 @@ impl Session {
     }
 
     /// Sets the name of the session; an empty name removes it.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::NotNameable`] if the name is in a line of the file that cannot be
+    /// overwritten, and as [`append`](Session::append) does.
     pub fn set_name(&self, name: &str) -> Result<EntryId> {
         self.append(NewEntry::session_info(name))
     }

@@ -12,7 +12,7 @@ use crate::id::EntryId;
 /// part of the conversation.
 ///
 /// The children of a bookkeeping entry become children of the nearest other entry above it. The
-/// methods are those of [`Tree`], which include every entry.
+/// methods of [`Tree`] with the same names include every entry.
 ///
 /// ```
 /// use treering::{Message, Session};
@@ -68,12 +68,22 @@ impl Conversation<'_> {
     }
 
     /// Returns the parent of `id`; `None` for a root.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if there is no entry with
+    /// exactly this id.
     pub fn parent(&self, id: impl AsRef<str>) -> Result<Option<EntryId>> {
         let parent = self.parents[self.tree.find_row(id.as_ref())?.index()];
         Ok((parent != NONE).then(|| self.tree.id(parent)))
     }
 
     /// Returns the children of `id`, oldest first. A bookkeeping entry has none.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if there is no entry with
+    /// exactly this id.
     pub fn children(&self, id: impl AsRef<str>) -> Result<Vec<EntryId>> {
         Ok(self.ids(self.children.of(self.tree.find_row(id.as_ref())?)))
     }

@@ -348,11 +348,19 @@ impl Tree {
     }
 
     /// Returns the entry's type.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`] if there is no entry with exactly this id.
     pub fn kind(&self, id: impl AsRef<str>) -> Result<Kind> {
         Ok(self.node(self.find_row(id.as_ref())?).kind())
     }
 
     /// Returns the role of the entry, if it is a message.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`] if there is no entry with exactly this id.
     pub fn role(&self, id: impl AsRef<str>) -> Result<Option<Role>> {
         Ok(self.node(self.find_row(id.as_ref())?).role())
     }

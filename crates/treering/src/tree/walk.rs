@@ -196,18 +196,33 @@ impl Tree {
     }
 
     /// Returns the entries from the root to `id`.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if there is no entry with
+    /// exactly this id.
     pub fn path(&self, id: impl AsRef<str>) -> Result<Vec<EntryId>> {
         let rows = self.path_rows(self.find_row(id.as_ref())?);
         Ok(rows.into_iter().map(|row| self.id(row)).collect())
     }
 
     /// Returns the parent of `id`; `None` for a root.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if there is no entry with
+    /// exactly this id.
     pub fn parent(&self, id: impl AsRef<str>) -> Result<Option<EntryId>> {
         let parent = self.node(self.find_row(id.as_ref())?).parent;
         Ok((parent != NONE).then(|| self.id(parent)))
     }
 
     /// Returns the children of `id`, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if there is no entry with
+    /// exactly this id.
     pub fn children(&self, id: impl AsRef<str>) -> Result<Vec<EntryId>> {
         let rows = self.children_index().of(self.find_row(id.as_ref())?);
         Ok(rows.iter().map(|&row| self.id(row)).collect())
@@ -227,7 +242,8 @@ impl Tree {
         ends.map(|row| self.id(row)).collect()
     }
 
-    /// Returns the entries with more than one child, in file order, where `leaf` and `label` entries
+    /// Returns the entries with more than one child, in file order, where `leaf` and `label`
+    /// entries
     /// count as children.
     pub fn branch_points(&self) -> Vec<EntryId> {
         let children = self.children_index();
@@ -255,17 +271,32 @@ impl Tree {
     }
 
     /// Returns the number of ancestors of `id`.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if there is no entry with
+    /// exactly this id.
     pub fn depth(&self, id: impl AsRef<str>) -> Result<usize> {
         Ok(self.ancestors(self.find_row(id.as_ref())?).count() - 1)
     }
 
     /// Returns whether `ancestor` is `id` or above it.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if there is no entry with
+    /// exactly this id.
     pub fn is_ancestor(&self, ancestor: impl AsRef<str>, id: impl AsRef<str>) -> Result<bool> {
         let (ancestor, row) = (self.find_row(ancestor.as_ref())?, self.find_row(id.as_ref())?);
         Ok(self.ancestors(row).any(|row| row == ancestor))
     }
 
     /// Returns the deepest entry that both paths share; `None` if they have different roots.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if there is no entry with
+    /// exactly this id.
     pub fn common_ancestor(
         &self,
         a: impl AsRef<str>,
@@ -281,7 +312,8 @@ impl Tree {
         shared.checked_sub(1).map(|last| a[last])
     }
 
-    /// Returns the rows that are abandoned when the leaf moves from one row to another: those of the
+    /// Returns the rows that are abandoned when the leaf moves from one row to another: those of
+    /// the
     /// first one's path below the deepest common ancestor, oldest first. `None` is before the first
     /// entry.
     pub(crate) fn abandoned(&self, from: Option<Row>, to: Option<Row>) -> Vec<Row> {
