@@ -161,6 +161,29 @@ async fn thinking_is_recorded_and_sent_back_with_its_signature() {
     assert_eq!(sent[1], json!({ "type": "redacted_thinking", "data": "c2VjcmV0" }));
 }
 
+#[tokio::test(start_paused = true)]
+async fn thinking_without_text_is_sent_back_by_its_signature() {
+    let _still = still();
+    let api = Api::Anthropic;
+    let asks = thinking(api, "", &[])
+        + &calls(api, &[("c1", "echo", &["{}"])])
+        + &finish(api, wants_tools(api));
+    let server = Server::start(vec![answer(&asks), answer(&whole(api, &["Done."]))]).await;
+    let agent = AgentSession::new(Session::in_memory("/project")).with_tool(echo());
+    let model = chat_model(api, &server.url());
+    agent.prompt(&*model, "Begin.", None, &CancellationToken::new()).await.unwrap();
+    assert_eq!(
+        messages(&agent)[1]["content"][0],
+        json!({ "type": "thinking", "thinking": "", "thinkingSignature": "c2lnbmVk" })
+    );
+    let request = server.requests().pop().unwrap();
+    let body: Value = serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
+    assert_eq!(
+        body["messages"][1]["content"][0],
+        json!({ "type": "thinking", "thinking": "", "signature": "c2lnbmVk" })
+    );
+}
+
 #[tokio::test]
 async fn every_call_gets_a_result_whatever_the_tool_does() {
     let fails = FnTool::new("fails", "", SCHEMA, |_, _| async { Err("out of paper".into()) });

@@ -27,6 +27,13 @@ struct Thought {
     is_over: bool,
 }
 
+impl Thought {
+    /// Returns whether the block has a signature only.
+    fn is_omitted(&self) -> bool {
+        self.text.is_empty() && self.signature.is_some()
+    }
+}
+
 impl PartialAnswer {
     fn take(&mut self, delta: Delta<'_>) {
         match delta {
@@ -56,9 +63,14 @@ impl PartialAnswer {
     }
 
     fn end_thought(&mut self, signature: Option<&str>) {
-        if let Some(last) = self.thinking.last_mut().filter(|last| !last.is_over) {
-            last.signature = signature.map(str::to_owned);
-            last.is_over = true;
+        let signature = signature.map(str::to_owned);
+        match self.thinking.last_mut().filter(|last| !last.is_over) {
+            Some(last) => (last.signature, last.is_over) = (signature, true),
+            // The provider kept the text to itself. The signature stands for it in later requests.
+            None if signature.is_some() => {
+                self.thinking.push(Thought { signature, is_over: true, ..Thought::default() });
+            }
+            None => {}
         }
     }
 
@@ -75,7 +87,7 @@ impl PartialAnswer {
         for thought in &self.thinking {
             if thought.is_redacted {
                 answer = answer.with_redacted_thinking(thought.signature.as_deref().unwrap_or(""));
-            } else if !thought.text.trim().is_empty() {
+            } else if !thought.text.trim().is_empty() || thought.is_omitted() {
                 answer = answer.with_thinking(&thought.text, thought.signature.as_deref());
             }
         }
