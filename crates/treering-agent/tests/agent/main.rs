@@ -34,3 +34,4 @@ mod talk;
 mod thinking;
 mod turn;
 mod turn_ends;
+mod turn_interruptions;

@@ -348,16 +348,20 @@ impl TurnContext<'_> {
     async fn answer(&self, at: &mut EntryId) -> Result<RecordedAnswer, AgentError> {
         let (mut failures, mut was_compacted) = (0, false);
         loop {
-            let (partial, usage, end) = self.ask(at).await?;
+            let (partial, usage, mut end) = self.ask(at).await?;
             if let TurnEnd::Failed(error) = &end
                 && is_too_long(error)
                 && !was_compacted
-                && let Some(compaction) = self.compact(at, CompactReason::Overflow).await
             {
-                // The refused request produced no answer to record.
-                *at = compaction;
-                was_compacted = true;
-                continue;
+                if let Some(compaction) = self.compact(at, CompactReason::Overflow).await {
+                    // The refused request produced no answer to record.
+                    *at = compaction;
+                    was_compacted = true;
+                    continue;
+                }
+                if self.cancel.is_cancelled() {
+                    end = TurnEnd::Aborted;
+                }
             }
             let entry = partial.entry(self.model, usage.as_ref(), &end)?;
             let entry = LateEntryKind::Reply.attach(&self.session, Some(&*at), &entry)?.id;
@@ -371,7 +375,7 @@ impl TurnContext<'_> {
                     self.rewind(at, &entry, error, failures, wait)?;
                     tokio::select! {
                         () = tokio::time::sleep(wait) => {}
-                        // The next request is aborted at once, and recorded as aborted.
+                        // The next answer is recorded as aborted, without a request.
                         () = self.cancel.cancelled() => {}
                     }
                 }
@@ -403,11 +407,14 @@ impl TurnContext<'_> {
         Ok(())
     }
 
-    /// Asks the model once.
+    /// Asks the model once, unless the turn was aborted.
     async fn ask(
         &self,
         at: &EntryId,
     ) -> Result<(PartialAnswer, Option<Usage>, TurnEnd), AgentError> {
+        if self.cancel.is_cancelled() {
+            return Ok((PartialAnswer::default(), None, TurnEnd::Aborted));
+        }
         let leaf = at.clone();
         let context = look(&self.session, move |session| session.context_at(&leaf)).await?;
         let mut request = match self.definitions.is_empty() {

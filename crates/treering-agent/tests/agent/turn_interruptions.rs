@@ -1,0 +1,210 @@
+//! Aborts at every moment of a turn.
+
+use crate::support::model::{Reply, ScriptedModel};
+use crate::support::scripted::{Play, Scripted};
+use crate::support::talk::Home;
+use crate::turn::{SCHEMA, assert_paired, echo, messages, prompt};
+use std::sync::Arc;
+use std::time::Duration;
+use treering::Session;
+use treering::compaction::CompactionSettings;
+use treering_agent::{
+    AgentSession, AgentSettings, BeforeCompact, CancellationToken, Compact, CompactOverride,
+    Decision, Event, FnTool, HookFuture, Hooks, SummaryError, ToolOutput, TurnEnd, TurnSettings,
+};
+use treering_testkit::rng::Rng;
+
+fn too_long() -> SummaryError {
+    SummaryError::Http { status: 400, message: "prompt is too long".into() }
+}
+
+fn lost() -> Reply {
+    Reply::Fail(SummaryError::Connection("reset".into()))
+}
+
+fn compacting(agent: AgentSession, summarizer: Arc<Scripted>) -> AgentSession {
+    let compaction = CompactionSettings::new().reserve_tokens(1000).keep_recent_tokens(1);
+    agent.with_settings(AgentSettings::new().compaction(compaction)).with_summarizer(summarizer)
+}
+
+#[tokio::test]
+async fn an_abort_before_the_turn_asks_no_model() {
+    let agent = AgentSession::new(Session::in_memory("/project")).with_tool(echo());
+    let model = ScriptedModel::plays([Reply::Text("Too late.")]);
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let turn = agent.prompt(&model, "Begin.", None, &cancel).await.unwrap();
+    assert_eq!((turn.end, model.requests().len()), (TurnEnd::Aborted, 0));
+}
+
+#[tokio::test]
+async fn an_abort_while_an_overflow_is_compacted_aborts_the_turn() {
+    let (home, session) = Home::new();
+    let summarizer = Scripted::plays([Play::Hang]);
+    let agent = compacting(AgentSession::new(session), Arc::clone(&summarizer));
+    let model =
+        ScriptedModel::plays([Reply::Text("Old."), Reply::Fail(too_long()), Reply::Text("Never.")]);
+    prompt(&agent, &model).await;
+    let aborts = async {
+        summarizer.arrived().await;
+        agent.abort();
+    };
+    let (turn, ()) = tokio::join!(prompt(&agent, &model), aborts);
+    assert_eq!(turn.end, TurnEnd::Aborted);
+    assert_eq!(messages(&agent).last().unwrap()["stopReason"], "aborted");
+    assert_eq!(home.reopened().leaf(), Some(turn.answer));
+    assert_eq!(model.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn an_abort_while_rounds_are_compacted_aborts_the_turn() {
+    let summarizer = Scripted::plays([Play::Hang]);
+    let agent = AgentSession::new(Session::in_memory("/project")).with_tool(echo());
+    let agent = compacting(agent, Arc::clone(&summarizer));
+    let model = ScriptedModel::plays([
+        Reply::CallsAt(9500, vec![("a", "echo", "{}")]),
+        Reply::Text("Never."),
+    ]);
+    let aborts = async {
+        summarizer.arrived().await;
+        agent.abort();
+    };
+    let (turn, ()) = tokio::join!(prompt(&agent, &model), aborts);
+    assert_eq!((turn.end, model.requests().len()), (TurnEnd::Aborted, 1));
+    assert_paired(&agent);
+}
+
+#[tokio::test]
+async fn an_abort_in_the_pause_before_a_retry_asks_no_model() {
+    let turn = TurnSettings::new().retries(3).retry_pause(Duration::from_secs(3600));
+    let agent = AgentSession::new(Session::in_memory("/project"))
+        .with_settings(AgentSettings::new().turn(turn));
+    let model = ScriptedModel::plays([lost(), Reply::Text("Never.")]);
+    let mut events = agent.subscribe();
+    let aborts = async {
+        while !matches!(events.recv().await.unwrap(), Event::AnswerRewound(_)) {}
+        agent.abort();
+    };
+    let (turn, ()) = tokio::join!(prompt(&agent, &model), aborts);
+    assert_eq!((turn.end, model.requests().len()), (TurnEnd::Aborted, 1));
+}
+
+#[tokio::test]
+async fn an_overflow_after_a_compaction_fails_even_with_retries() {
+    let (home, session) = Home::new();
+    let agent = compacting(AgentSession::new(session), Scripted::plays([]));
+    let mut settings = AgentSettings::clone(&agent.settings());
+    settings.turn = TurnSettings::new().retries(3).retry_pause(Duration::ZERO);
+    agent.set_settings(settings);
+    let model = ScriptedModel::plays([
+        Reply::Text("Old."),
+        Reply::Fail(too_long()),
+        lost(),
+        Reply::Fail(too_long()),
+    ]);
+    prompt(&agent, &model).await;
+    let turn = prompt(&agent, &model).await;
+    assert_eq!(turn.end, TurnEnd::Failed(too_long()));
+    assert_eq!(home.reopened().leaf(), Some(turn.answer));
+}
+
+/// Cancels the token after this many events, or when a tool starts that never ends.
+async fn cancel_after(agent: &AgentSession, count: u64, cancel: &CancellationToken) {
+    let mut events = agent.subscribe();
+    for _ in 0..count {
+        match events.recv().await.unwrap() {
+            Event::ToolStart(started) if started.tool == "hangs" => break,
+            _ => {}
+        }
+    }
+    cancel.cancel();
+    std::future::pending().await
+}
+
+/// A handler that fails in one way or another.
+struct Fails;
+
+impl Hooks for Fails {
+    fn session_before_compact<'a>(
+        &'a self,
+        _event: &'a BeforeCompact,
+        _abort: &'a CancellationToken,
+    ) -> HookFuture<'a, Decision<CompactOverride>> {
+        Box::pin(async { Err("out of order".into()) })
+    }
+
+    fn session_compact<'a>(&'a self, _event: &'a Compact) -> HookFuture<'a, ()> {
+        panic!("the handler panics")
+    }
+}
+
+fn random_reply(rng: &mut Rng) -> Reply {
+    let tools = ["echo", "panics", "hangs", "unknown"];
+    let ids = ["a", "a", "b", ""];
+    let arguments = ["{}", "{\"n\":1}", "[", "5", ""];
+    match rng.below(10) {
+        0 | 1 => Reply::Text("Done."),
+        2 => lost(),
+        3 => Reply::Fail(SummaryError::Length),
+        4 => Reply::Fail(too_long()),
+        at => {
+            let calls = (0..rng.range(1, 4))
+                .map(|_| (ids[rng.index(4)], tools[rng.index(4)], arguments[rng.index(5)]));
+            Reply::CallsAt(if at == 5 { 9500 } else { 100 }, calls.collect())
+        }
+    }
+}
+
+/// Turns that are aborted anywhere leave a session that is sound, in memory and in the file.
+#[tokio::test]
+async fn aborts_anywhere_leave_a_sound_session() {
+    for seed in 0..20 {
+        let mut rng = Rng::new(seed);
+        let (home, session) = Home::new();
+        let hangs = FnTool::new("hangs", "", SCHEMA, |_, _| {
+            std::future::pending::<Result<ToolOutput, treering_agent::ToolError>>()
+        });
+        let panics = FnTool::new("panics", "", SCHEMA, |_, _| async { panic!("oh") });
+        let panics = if rng.chance(0.5) { panics.parallel() } else { panics };
+        let agent = AgentSession::new(session).with_tool(echo().parallel()).with_tool(panics);
+        let agent = compacting(agent.with_tool(hangs), Scripted::plays([]));
+        let mut settings = AgentSettings::clone(&agent.settings());
+        settings.turn = TurnSettings::new().retries(2).retry_pause(Duration::ZERO).max_rounds(4);
+        agent.set_settings(settings);
+        for turn in 0..4 {
+            if turn == 1 {
+                agent.add_hooks("late", Arc::new(Fails));
+            }
+            let replies: Vec<Reply> = (0..40).map(|_| random_reply(&mut rng)).collect();
+            let model = ScriptedModel::plays(replies);
+            let cancel = CancellationToken::new();
+            let count = rng.below(16);
+            let report = tokio::select! {
+                biased;
+                () = cancel_after(&agent, count, &cancel) => unreachable!(),
+                report = agent.prompt(&model, "Begin.", None, &cancel) => report,
+            };
+            assert_eq!(agent.running(), None, "{seed}");
+            assert_paired(&agent);
+            let reopened = home.reopened();
+            assert_eq!(reopened.leaf(), agent.session().leaf(), "{seed}");
+            assert_eq!(reopened.findings().unwrap(), [], "{seed}");
+            let Ok(report) = report else {
+                // Aborted in the compaction before the turn: nothing was written.
+                assert!(cancel.is_cancelled(), "{seed}");
+                continue;
+            };
+            let end = messages(&agent);
+            let answer = end.iter().rev().find(|message| message["role"] == "assistant").unwrap();
+            let reason = answer["stopReason"].as_str().unwrap();
+            let expected = match report.end {
+                TurnEnd::Complete => "stop",
+                TurnEnd::Length => "length",
+                TurnEnd::Aborted => "aborted",
+                TurnEnd::Failed(_) => "error",
+                _ => "toolUse",
+            };
+            assert_eq!(reason, expected, "{seed}");
+        }
+    }
+}
