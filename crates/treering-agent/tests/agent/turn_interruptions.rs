@@ -1,13 +1,13 @@
-//! Aborts at every moment of a turn.
+//! Aborts, and messages that the caller appends, at every moment of a turn.
 
 use crate::support::model::{Reply, ScriptedModel};
 use crate::support::scripted::{Play, Scripted};
-use crate::support::talk::Home;
+use crate::support::talk::{Home, lines};
 use crate::turn::{SCHEMA, assert_paired, echo, messages, prompt};
 use std::sync::Arc;
 use std::time::Duration;
-use treering::Session;
 use treering::compaction::CompactionSettings;
+use treering::{Message, Session};
 use treering_agent::{
     AgentSession, AgentSettings, BeforeCompact, CancellationToken, Compact, CompactOverride,
     Decision, Event, FnTool, HookFuture, Hooks, SummaryError, ToolOutput, TurnEnd, TurnSettings,
@@ -87,6 +87,62 @@ async fn an_abort_in_the_pause_before_a_retry_asks_no_model() {
     };
     let (turn, ()) = tokio::join!(prompt(&agent, &model), aborts);
     assert_eq!((turn.end, model.requests().len()), (TurnEnd::Aborted, 1));
+}
+
+/// The caller appends a message while an answer arrives that then fails.
+#[tokio::test]
+async fn a_message_appended_during_a_failed_answer_stays() {
+    let (home, session) = Home::new();
+    let turn = TurnSettings::new().retries(1).retry_pause(Duration::ZERO);
+    let agent =
+        AgentSession::new(session).with_tool(echo()).with_settings(AgentSettings::new().turn(turn));
+    let gate = Arc::new(tokio::sync::Semaphore::new(0));
+    let model = ScriptedModel::plays([
+        Reply::Calls(vec![("a", "echo", "{}")]),
+        Reply::FailAfter(Arc::clone(&gate), SummaryError::Connection("reset".into())),
+        Reply::Text("Both."),
+    ]);
+    let steers = async {
+        model.asked.acquire_many(2).await.unwrap().forget();
+        agent.session().append(Message::user("And this, please.")).unwrap();
+        gate.add_permits(1);
+    };
+    let (turn, ()) = tokio::join!(prompt(&agent, &model), steers);
+    assert_eq!(turn.end, TurnEnd::Complete);
+    let context = lines(&home.reopened().context().unwrap());
+    assert_eq!(
+        context,
+        [
+            "user: Begin.",
+            "assistant: ",
+            "toolResult: {}",
+            "user: And this, please.",
+            "assistant: Both."
+        ]
+    );
+    assert_eq!(model.requests()[2], context[..4]);
+}
+
+/// The caller appends a message while the provider refuses the context as too long.
+#[tokio::test]
+async fn a_message_appended_during_an_overflow_does_not_prevent_the_compaction() {
+    let gate = Arc::new(tokio::sync::Semaphore::new(0));
+    let agent = AgentSession::new(Session::in_memory("/project")).with_tool(echo());
+    let agent = compacting(agent, Scripted::plays([]));
+    let model = ScriptedModel::plays([
+        Reply::Text("Old."),
+        Reply::FailAfter(Arc::clone(&gate), too_long()),
+        Reply::Text("Both."),
+    ]);
+    prompt(&agent, &model).await;
+    let steers = async {
+        model.asked.acquire_many(2).await.unwrap().forget();
+        agent.session().append(Message::user("And this, please.")).unwrap();
+        gate.add_permits(1);
+    };
+    let (turn, ()) = tokio::join!(prompt(&agent, &model), steers);
+    assert_eq!(turn.end, TurnEnd::Complete, "{:?}", messages(&agent));
+    assert_eq!(model.requests()[2].last().unwrap(), "user: And this, please.");
 }
 
 #[tokio::test]

@@ -348,6 +348,7 @@ impl TurnContext<'_> {
     async fn answer(&self, at: &mut EntryId) -> Result<RecordedAnswer, AgentError> {
         let (mut failures, mut was_compacted) = (0, false);
         loop {
+            *at = self.newest(at);
             let (partial, usage, mut end) = self.ask(at).await?;
             if let TurnEnd::Failed(error) = &end
                 && is_too_long(error)
@@ -372,7 +373,7 @@ impl TurnContext<'_> {
                     failures += 1;
                     let wait =
                         self.settings.retry_pause.saturating_mul(1 << (failures - 1).min(16));
-                    self.rewind(at, &entry, error, failures, wait)?;
+                    self.rewind(&entry, error, failures, wait)?;
                     tokio::select! {
                         () = tokio::time::sleep(wait) => {}
                         // The next answer is recorded as aborted, without a request.
@@ -387,14 +388,15 @@ impl TurnContext<'_> {
     /// Moves the leaf back before a failed answer, unless it was moved meanwhile.
     fn rewind(
         &self,
-        at: &EntryId,
         failed: &EntryId,
         error: &SummaryError,
         attempt: u32,
         wait: Duration,
     ) -> Result<(), AgentError> {
         if self.session.leaf().as_ref() == Some(failed) {
-            self.session.branch(at.as_str())?;
+            // The parent is the entry that was answered, or a later one that the caller appended.
+            let parent = self.session.tree().parent(failed)?;
+            self.session.branch(parent)?;
         }
         let rewound = AnswerRewound {
             failed: failed.clone(),
@@ -405,6 +407,14 @@ impl TurnContext<'_> {
         };
         self.agent.hooks.publish(Event::AnswerRewound(Arc::new(rewound)));
         Ok(())
+    }
+
+    /// Returns the session's leaf if it is `at` or below it: the caller may have appended messages
+    /// during the turn. Returns `at` if the leaf was moved to another branch.
+    fn newest(&self, at: &EntryId) -> EntryId {
+        let leaf = self.session.leaf();
+        let is_below = |leaf: &EntryId| self.session.tree().is_ancestor(at, leaf).unwrap_or(false);
+        leaf.filter(is_below).unwrap_or_else(|| at.clone())
     }
 
     /// Asks the model once, unless the turn was aborted.
@@ -463,6 +473,7 @@ impl TurnContext<'_> {
 
     /// Compacts between rounds if the model's window is nearly full. Returns the entry to answer.
     async fn make_room(&self, at: EntryId) -> EntryId {
+        let at = self.newest(&at);
         let (leaf, session) = (at.clone(), &self.session);
         let tokens = look(session, move |session| match session.leaf().as_ref() == Some(&leaf) {
             true => Ok(session.context_tokens()?.tokens),
@@ -481,9 +492,9 @@ impl TurnContext<'_> {
         }
     }
 
-    /// Compacts the branch that ends at `at`, if it is still the session's leaf. Returns the compaction.
+    /// Compacts the branch of `at`, if the session's leaf is still on it. Returns the compaction.
     async fn compact(&self, at: &EntryId, reason: CompactReason) -> Option<EntryId> {
-        if self.session.leaf().as_ref() != Some(at) {
+        if self.session.leaf() != Some(self.newest(at)) {
             return None;
         }
         let options = CompactOptions { reason, ..CompactOptions::default() };

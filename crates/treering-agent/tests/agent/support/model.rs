@@ -1,7 +1,7 @@
 //! A model that plays a script and remembers its requests.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use tokio::sync::Semaphore;
 use treering_agent::{
     CancellationToken, ChatAnswer, ChatFuture, ChatModel, ChatRequest, SummaryError, ToolCall,
@@ -16,6 +16,8 @@ pub(crate) enum Reply {
     /// An answer that calls tools, and the size of the context after it, in tokens.
     CallsAt(u64, Vec<(&'static str, &'static str, &'static str)>),
     Fail(SummaryError),
+    /// The error, once the gate has a permit.
+    FailAfter(Arc<Semaphore>, SummaryError),
     /// Nothing, until the turn is aborted.
     Hang,
     Panic,
@@ -85,6 +87,10 @@ impl ChatModel for ScriptedModel {
                     answer("", calls(all), Some(Usage::of_request().input(input)))
                 }
                 Reply::Fail(error) => Err(error),
+                Reply::FailAfter(gate, error) => {
+                    gate.acquire().await.unwrap().forget();
+                    Err(error)
+                }
                 Reply::Hang => std::future::pending().await,
                 Reply::Panic => panic!("the model panics"),
             }
