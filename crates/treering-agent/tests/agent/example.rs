@@ -1,4 +1,4 @@
-//! The example `agent`, run against a scripted model server on loopback.
+//! The examples, run against a scripted model server on loopback.
 
 #[path = "../../examples/agent.rs"]
 #[allow(dead_code, reason = "its main is for people")]
@@ -10,7 +10,7 @@ use crate::support::talk::lines;
 use crate::support::wire::{
     answer, begin, calls, delta, finish, head, refusal, wants_tools, whole,
 };
-use crate::support::{BOTH, chat_model};
+use crate::support::{Api, BOTH, chat_model};
 use crate::turn::{assert_paired, messages};
 use std::time::Duration;
 use treering::Session;
@@ -118,4 +118,69 @@ async fn it_survives_failures_an_overflow_and_an_abort() {
         assert!(context[0].starts_with("compactionSummary: Two questions."), "{context:?}");
         assert_eq!(context.last().unwrap(), "assistant: I am still");
     }
+}
+
+/// Returns a built example, ready to talk to the server; `None` if only this test was built, and not
+/// the examples (`cargo test --test agent`).
+fn program(name: &str, server: &Server) -> Option<tokio::process::Command> {
+    let test = std::env::current_exe().unwrap();
+    let program = test.parent()?.parent()?.join("examples").join(name);
+    let program = program.with_extension(std::env::consts::EXE_EXTENSION);
+    if !program.exists() {
+        eprintln!("SKIPPED: {} is not built", program.display());
+        return None;
+    }
+    let mut command = tokio::process::Command::new(program);
+    for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "OPENAI_API_KEY"] {
+        command.env_remove(name);
+    }
+    command.env("OPENAI_BASE_URL", server.url()).env("TREERING_MODEL", "model-1");
+    command.kill_on_drop(true);
+    Some(command)
+}
+
+#[tokio::test]
+async fn the_program_agent_does_a_task_and_records_it() {
+    let api = Api::OpenAi;
+    let write = ("c1", "write", &["{\"path\":\"out.txt\",\"content\":\"hello\"}"][..]);
+    let server = Server::start(vec![
+        answer(&(begin(api) + &calls(api, &[write]) + &finish(api, wants_tools(api)))),
+        answer(&whole(api, &["It is written."])),
+    ])
+    .await;
+    let dir = tempfile::tempdir().unwrap();
+    let Some(mut program) = program("agent", &server) else { return };
+    let output = program.arg(dir.path()).arg("Write hello.").output().await.unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(printed.contains("> write {\"path\""), "{printed}");
+    assert!(printed.ends_with("It is written.\n2 answers, Complete\n"), "{printed}");
+    assert_eq!(std::fs::read_to_string(dir.path().join("out.txt")).unwrap(), "hello");
+    let session = Session::open(dir.path().join("agent.jsonl")).unwrap();
+    let context = lines(&session.context().unwrap());
+    assert_eq!(context.last().unwrap(), "assistant: It is written.");
+    assert_eq!(context.len(), 4, "{context:?}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_program_chat_answers_and_runs_commands() {
+    use tokio::io::AsyncWriteExt;
+    let api = Api::OpenAi;
+    let server = Server::start(vec![answer(&whole(api, &["Blue."]))]).await;
+    let dir = tempfile::tempdir().unwrap();
+    let Some(mut program) = program("chat", &server) else { return };
+    let file = dir.path().join("chat.jsonl");
+    program.arg(&file).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut running = program.spawn().unwrap();
+    let mut input = running.stdin.take().unwrap();
+    input.write_all(b"Name a color.\n!echo done\n/branches\n/goto nowhere\n/quit\n").await.unwrap();
+    let output = running.wait_with_output().await.unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{printed}");
+    assert!(printed.starts_with("Blue.\ndone\n"), "{printed}");
+    assert!(printed.contains(" entries\n"), "{printed}");
+    assert!(printed.contains("nowhere"), "the unknown entry is named: {printed}");
+    let context = lines(&Session::open(&file).unwrap().context().unwrap());
+    assert_eq!(context[..2], ["user: Name a color.", "assistant: Blue."]);
 }
