@@ -163,7 +163,7 @@ impl AgentSession {
             let place = self.place_of_new_sessions();
             let new = look(&old, move |old| match leaf {
                 Some(leaf) => place.fork(old, &leaf),
-                None => place.begin(old, old.path()),
+                None => place.begin_as_fork(old),
             });
             let new = new.await?;
             let file = new.path();
@@ -265,6 +265,13 @@ impl NewSessionPlace {
             None => return Err(treering::Error::NoForkDirectory { from, to }),
         };
         Catalog::flat(dir).create(old.cwd(), options)
+    }
+
+    /// Creates a fork without entries, which names the session that it was forked from as other
+    /// forks do.
+    fn begin_as_fork(self, old: &Session) -> Result<Session, treering::Error> {
+        let id = self.store.is_some().then(|| PathBuf::from(old.id().as_str()));
+        self.begin(old, old.path().or(id))
     }
 
     /// Copies the path to an entry of `old` to a new session.

@@ -373,6 +373,9 @@ async fn an_agent_in_a_store() {
     let fork = agent.session();
     assert_eq!(fork.context().unwrap().messages.len(), 1);
     assert_eq!(fork.header().parent_session.as_deref(), Some(first.as_str()));
+    forked(agent.fork(&question, ForkPosition::Before, &none()).await);
+    let parent = agent.session().header().parent_session;
+    assert_eq!(parent.as_deref(), Some(fork.id().as_str()));
     assert!(matches!(agent.new_session(&none()).await, Ok(Replaced::Done)));
     append(&agent, user("anew"));
     assert_eq!(store.list(&ListQuery::new()).unwrap().sessions.len(), 3);
