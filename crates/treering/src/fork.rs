@@ -17,6 +17,7 @@ use crate::load::Loaded;
 use crate::log::{CreateJournal, Journal, MemoryJournal, Scratch};
 use crate::position::Position;
 use crate::session::copy::{PathCopy, whole};
+use crate::session::options::SYSTEM_PROMPT;
 use crate::session::publish::write_verified;
 use crate::session::state::{Backing, State, Target};
 use crate::session::{Creation, Durability, OpenOptions, Session, location};
@@ -351,7 +352,10 @@ impl<'a> ForkPlan<'a> {
             Extent::Whole => whole(view, &self.loaded, header, out),
             Extent::Path => {
                 let (dialect, name) = (self.dialect, view.tree().name().map(str::to_owned));
-                let copy = PathCopy { dialect, name, header, header_row: self.from.header };
+                let own = self.loaded.header.as_ref();
+                let system_prompt = own.and_then(|own| own.get(SYSTEM_PROMPT));
+                let header_row = self.from.header;
+                let copy = PathCopy { dialect, name, header, header_row, system_prompt };
                 copy.write(view, &self.rows(), out)
             }
         }

@@ -104,16 +104,34 @@ async fn options_go_from_session_to_session() {
 }
 
 #[tokio::test]
-async fn sessions_in_memory_keep_their_dialect() {
-    let new = NewSession::new().dialect(Dialect::Chimera);
-    let agent = AgentSession::new(Session::in_memory_with("/project", new).unwrap());
-    let question = agent.session().append(user("hello")).unwrap();
-    forked(agent.fork(&question, ForkPosition::At, &none()).await);
-    assert_eq!(agent.session().dialect(), Dialect::Chimera);
-    forked(agent.fork(&question, ForkPosition::Before, &none()).await);
-    assert_eq!(agent.session().dialect(), Dialect::Chimera);
-    assert!(matches!(agent.new_session(&none()).await, Ok(Replaced::Done)));
-    assert_eq!(agent.session().dialect(), Dialect::Chimera);
+async fn sessions_keep_their_dialect_and_their_system_prompt() {
+    let dir = tempfile::tempdir().unwrap();
+    let new = NewSession::new().dialect(Dialect::Chimera).system_prompt("Be brief.");
+    let options = CreateOptions::new().session(new.clone());
+    let path = dir.path().join("session.jsonl");
+    for session in [
+        Session::in_memory_with("/project", new).unwrap(),
+        Session::create_at(path, "/project", options).unwrap(),
+    ] {
+        let agent = AgentSession::new(session);
+        let question = append(&agent, user("hello"));
+        let check = |what: &str| {
+            let session = agent.session();
+            assert_eq!(session.dialect(), Dialect::Chimera, "{what}");
+            let prompt = session.header().get("system_prompt").map(<[u8]>::to_vec);
+            assert_eq!(prompt.as_deref(), Some(&b"\"Be brief.\""[..]), "{what}");
+        };
+        forked(agent.fork(&question, ForkPosition::At, &none()).await);
+        check("fork");
+        forked(agent.clone_session(&none()).await);
+        check("clone");
+        forked(agent.fork(&question, ForkPosition::Before, &none()).await);
+        check("fork before the first message");
+        assert!(matches!(agent.new_session(&none()).await, Ok(Replaced::Done)));
+        check("new session");
+        append(&agent, user("hello"));
+        check("a first message");
+    }
 }
 
 #[tokio::test]

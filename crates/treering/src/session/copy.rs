@@ -1,5 +1,6 @@
 //! Creates sessions from the records of another session of the same dialect.
 
+use super::options::with_system_prompt;
 use crate::dialect::{Dialect, NewHeader, Stamp};
 use crate::entry::{Kind, NewEntry};
 use crate::header::Header;
@@ -74,6 +75,8 @@ pub(crate) struct PathCopy<'a> {
     pub header: &'a Header,
     /// The row of the source's header, if it is a node of the tree.
     pub header_row: Option<Row>,
+    /// The system prompt in the source's header, a JSON string.
+    pub system_prompt: Option<&'a [u8]>,
 }
 
 impl PathCopy<'_> {
@@ -88,6 +91,10 @@ impl PathCopy<'_> {
         let about = about(self.header);
         let created = about.created;
         let mut start = self.dialect.first_lines(&about).map_err(io::Error::other)?;
+        if let Some(same) = self.system_prompt.and_then(|prompt| with_system_prompt(&start, prompt))
+        {
+            start = same;
+        }
         // The name in force on the path is copied, even to a dialect that stores names only in the
         // title slot.
         let own = self.name.as_deref();

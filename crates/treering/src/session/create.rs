@@ -228,7 +228,8 @@ impl Session {
     }
 
     /// Returns the options for creating another session like this one: its creation rule, its
-    /// durability and its dialect, or pi's if treering cannot write its dialect.
+    /// durability, the system prompt in its header, and its dialect, or pi's if treering cannot write
+    /// its dialect.
     ///
     /// ```
     /// use treering::session::Durability;
@@ -240,8 +241,7 @@ impl Session {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn create_options(&self) -> CreateOptions {
-        let dialect = Some(self.dialect()).filter(|dialect| dialect.is_writable());
-        let session = NewSession { dialect, ..NewSession::new() };
+        let session = NewSession::like(&self.header(), self.dialect());
         CreateOptions { session, creation: self.creation, durability: self.durability }
     }
 

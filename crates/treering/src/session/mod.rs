@@ -12,7 +12,7 @@ mod filtered;
 mod listen;
 pub(crate) mod location;
 mod log_reader;
-mod options;
+pub(crate) mod options;
 mod part;
 pub(crate) mod publish;
 mod reader;

@@ -4,6 +4,7 @@ use crate::dialect::facts::HeaderPlace;
 use crate::dialect::{Dialect, NewHeader};
 use crate::entry::{Kind, NewEntry, Role};
 use crate::error::{Error, Result};
+use crate::header::Header;
 use crate::id::{EntryId, SessionId};
 use crate::json;
 use crate::position::Position;
@@ -195,12 +196,27 @@ impl NewSession {
         let about = NewHeader { id: id.as_str(), cwd: &cwd, parent_session, created };
         let start = dialect.first_lines(&about)?;
         let Some(prompt) = &self.system_prompt else { return Ok(start) };
-        let header = start.trim_ascii_end();
-        if json::get(header, SYSTEM_PROMPT).is_none() {
-            return refused(format!("the header of a {dialect} session has no system prompt"));
+        match with_system_prompt(&start, &json::quoted(prompt)) {
+            Some(start) => Ok(start),
+            None => refused(format!("the header of a {dialect} session has no system prompt")),
         }
-        let header = json::with_member(header, SYSTEM_PROMPT, &json::quoted(prompt));
-        Ok([&*header, b"\n"].concat())
+    }
+
+    /// Returns the fields that another session has like one with this header.
+    pub(crate) fn like(header: &Header, dialect: Dialect) -> Self {
+        let dialect = Some(dialect).filter(|dialect| dialect.is_writable());
+        let new = NewSession { dialect, ..NewSession::new() };
+        let prompt = header.get(SYSTEM_PROMPT).and_then(json::string);
+        match prompt.filter(|prompt| !prompt.is_empty()) {
+            Some(prompt) if new.has_place_for_system_prompt() => new.system_prompt(prompt),
+            _ => new,
+        }
+    }
+
+    /// Returns whether the header of the session can have a system prompt.
+    fn has_place_for_system_prompt(&self) -> bool {
+        self.start(Path::new(""), 0)
+            .is_ok_and(|start| with_system_prompt(&start, b"\"\"").is_some())
     }
 
     /// Fails if an existing session does not have the id and the dialect that are set here.
@@ -219,7 +235,15 @@ impl NewSession {
 }
 
 /// The member of a header that holds a system prompt.
-const SYSTEM_PROMPT: &str = "system_prompt";
+pub(crate) const SYSTEM_PROMPT: &str = "system_prompt";
+
+/// Returns the first lines of a session with a system prompt, a JSON string, in the header; `None` if
+/// the header has no such member.
+pub(super) fn with_system_prompt(start: &[u8], prompt: &[u8]) -> Option<Vec<u8>> {
+    let header = start.trim_ascii_end();
+    json::get(header, SYSTEM_PROMPT)?;
+    Some([&*json::with_member(header, SYSTEM_PROMPT, prompt), b"\n"].concat())
+}
 
 /// Options for creating a session in a file or a journal. All have defaults.
 ///

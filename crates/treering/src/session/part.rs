@@ -63,7 +63,9 @@ impl Session {
                 let (header_row, row) = (state.loaded.header_row(), state.row(position)?);
                 drop(state);
                 let path = row.map(|row| view.tree().path_rows(row)).unwrap_or_default();
-                let copy = PathCopy { dialect, name: None, header: &header, header_row };
+                let system_prompt = None;
+                let copy =
+                    PathCopy { dialect, name: None, header: &header, header_row, system_prompt };
                 copy.write(&view, &path, out)
             }
             Part::Subtree(id) => {

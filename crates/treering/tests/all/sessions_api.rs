@@ -42,6 +42,19 @@ fn every_option_of_a_new_session_is_applied_or_refused() {
 }
 
 #[test]
+fn the_options_of_another_session_have_the_system_prompt_if_the_dialect_has_one() {
+    let new = NewSession::new().dialect(Dialect::Chimera).system_prompt("Be brief.");
+    let session = Session::in_memory_with("/project", new.clone()).unwrap();
+    assert_eq!(session.create_options().session, new);
+    // In other dialects, the member means something else.
+    let directory = tempfile::tempdir().unwrap();
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p","system_prompt":"x"}"#;
+    std::fs::write(file(&directory), format!("{header}\n")).unwrap();
+    let options = Session::open(file(&directory)).unwrap().create_options();
+    assert_eq!(options.session, NewSession::new().dialect(Dialect::Pi));
+}
+
+#[test]
 fn a_session_without_a_header() {
     let directory = tempfile::tempdir().unwrap();
     let new = NewSession::new().dialect(Dialect::Chimera).without_header();
