@@ -3,7 +3,7 @@
 //! A request has tools or not. With tools it contains the context itself, with calls, results and
 //! thinking as blocks, in the format of the provider. Without tools a provider would refuse such
 //! blocks, so the calls and results of the session are rendered as text. Consecutive turns of the
-//! same role are joined, because some servers require the roles to alternate.
+//! same role are joined, and the first turn is one of the user, because some servers require it.
 
 use crate::summarizer::{
     OnDelta, Summarizer, Summary, SummaryError, SummaryFuture, SummaryRequest,
@@ -17,6 +17,9 @@ use treering::entry::{Block, MessageView};
 use treering::provider::{Pairing, RequestOptions, Tool};
 use treering::usage::Usage;
 use treering::{Context, Role};
+
+/// The user's turn before an answer with which the conversation begins.
+const OPENING: &str = "(The conversation begins with an answer.)";
 
 /// The speaker of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -318,6 +321,9 @@ impl ChatRequest {
     fn push(&mut self, side: ChatSide, text: String, images: Vec<(String, String)>) {
         if text.trim().is_empty() && images.is_empty() {
             return;
+        }
+        if self.turns.is_empty() && side == ChatSide::Assistant {
+            self.turns.push(ChatTurn::new(ChatSide::User, OPENING));
         }
         match self.turns.last_mut() {
             Some(last) if last.side == side => {

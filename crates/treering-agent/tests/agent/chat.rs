@@ -39,6 +39,19 @@ fn sides_take_turns_and_tools_are_shown_as_text() {
     assert_eq!(request.turns[0].images, [("image/png".to_owned(), "AAAA".to_owned())]);
 }
 
+#[test]
+fn a_conversation_that_begins_with_an_answer_gets_a_turn_of_the_user_first() {
+    let session = Session::in_memory("/project");
+    let question = session.append(user("Name a color.")).unwrap();
+    session.append(Message::assistant("acme", "m", "Red.")).unwrap();
+    session.append(user("Another!")).unwrap();
+    session.drop_from_context([question]).unwrap();
+    let request = ChatRequest::of(&session.context().unwrap());
+    let sides: Vec<ChatSide> = request.turns.iter().map(|turn| turn.side).collect();
+    assert_eq!(sides, [ChatSide::User, ChatSide::Assistant, ChatSide::User]);
+    assert_eq!(request.turns[0].text, "(The conversation begins with an answer.)");
+}
+
 #[tokio::test(start_paused = true)]
 async fn both_servers_get_the_conversation_in_their_shape() {
     let _still = still();
