@@ -189,8 +189,8 @@ impl AgentSession {
     /// # Errors
     ///
     /// Fails if there is nothing to send, another operation is running, the session cannot be
-    /// written, or a tool has no name or parameters that are not a JSON object. Nothing is written
-    /// then.
+    /// written, a tool has no name or parameters that are not a JSON object, or the turn is aborted
+    /// while the context is compacted before it. The message is not written then.
     ///
     /// ```
     /// # use treering_agent::*;
