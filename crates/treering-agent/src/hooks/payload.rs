@@ -396,7 +396,8 @@ pub struct ToolFinished {
     pub is_error: bool,
 }
 
-/// A turn has ended.
+/// A turn has ended. If the session could not be written during the turn, there is no such event:
+/// [`prompt`](crate::AgentSession::prompt) returns the error.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TurnFinished {

@@ -2,7 +2,7 @@
 
 use crate::support::model::{Reply, ScriptedModel};
 use crate::support::scripted::{Play, Scripted};
-use crate::support::talk::{Home, lines};
+use crate::support::talk::{Home, counted, lines};
 use crate::turn::{SCHEMA, assert_paired, echo, messages, prompt};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use treering_agent::{
     AgentSession, AgentSettings, BeforeCompact, CancellationToken, Compact, CompactOverride,
     Decision, Event, FnTool, HookFuture, Hooks, SummaryError, ToolOutput, TurnEnd, TurnSettings,
 };
+use treering_testkit::faulty::{AppendFault, Faulty};
 use treering_testkit::rng::Rng;
 
 fn too_long() -> SummaryError {
@@ -261,6 +262,34 @@ async fn aborts_anywhere_leave_a_sound_session() {
                 _ => "toolUse",
             };
             assert_eq!(reason, expected, "{seed}");
+        }
+    }
+}
+
+/// A turn ends with an error if one of its entries cannot be written; the next turn continues from
+/// what was recorded.
+#[tokio::test]
+async fn a_turn_that_cannot_be_written_fails_and_the_next_one_continues() {
+    for fault in [AppendFault::Nothing, AppendFault::Short(20), AppendFault::Everything] {
+        // The question, the answer, two results, and the last answer.
+        for works in 0..5 {
+            let (journal, session) = counted();
+            session.append(Message::user("Hello.")).unwrap();
+            let agent = AgentSession::new(session).with_tool(echo());
+            let calls = || Reply::Calls(vec![("a", "echo", "{}"), ("b", "echo", "{}")]);
+            let model = ScriptedModel::plays([calls(), Reply::Text("Done.")]);
+            let before = std::iter::repeat_n(AppendFault::Works, works);
+            journal.script_appends(before.chain([fault]));
+            let failed = agent.prompt(&model, "Begin.", None, &CancellationToken::new()).await;
+            assert!(failed.is_err(), "{fault:?} {works}: {failed:?}");
+            assert_eq!(agent.running(), None);
+            let model = ScriptedModel::plays([calls(), Reply::Text("Done.")]);
+            let turn = prompt(&agent, &model).await;
+            assert_eq!((&*turn.text, turn.end), ("Done.", TurnEnd::Complete));
+            let copy = Faulty::holding(&journal.contents());
+            let again = Session::in_journal(copy, "/project", Default::default()).unwrap();
+            assert_eq!(again.context().unwrap(), agent.context().unwrap(), "{fault:?} {works}");
+            assert_eq!(again.leaf(), Some(turn.answer));
         }
     }
 }
