@@ -92,7 +92,7 @@ pub fn export_to_file(
     let failure = |error| match error {
         ExportError::Document(failure) => failure,
         ExportError::File(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let message = format!("{}: the file exists already", path.display());
+            let message = format!("{}: the file already exists", path.display());
             Failure::new(Category::Conflict, "already_exists", message)
         }
         ExportError::File(error) => {
@@ -394,7 +394,7 @@ mod tests {
         assert!(write(&path, Existing::Kept).unwrap() > 0);
         let failure = write(&path, Existing::Kept).unwrap_err();
         assert_eq!(failure.code, "already_exists");
-        assert_eq!(failure.message, format!("{}: the file exists already", path.display()));
+        assert_eq!(failure.message, format!("{}: the file already exists", path.display()));
         assert!(write(&path, Existing::Replaced).is_ok());
         let failure = write(&directory, Existing::Replaced).unwrap_err();
         let start = format!("cannot write {}: ", directory.display());

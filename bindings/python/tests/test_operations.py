@@ -228,7 +228,7 @@ def test_documents_replace_no_file(session: Session, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     session.append(treering.user("hello"))
     assert session.export("html", page) == page.stat().st_size
-    with pytest.raises(treering.ConflictError, match=re.escape(f"{page}: the file exists already")):
+    with pytest.raises(treering.ConflictError, match=re.escape(f"{page}: the file already exists")):
         session.export("html", page)
     session.export("html", page, replace=True)
 

@@ -166,7 +166,7 @@ fn is_swapped(a: &[char], b: &[char]) -> bool {
 }
 
 fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
-    let file = path.map_or("FILE".to_owned(), shell_word);
+    let file = path.map_or("SESSION".to_owned(), shell_word);
     Some(match error {
         Error::UnknownEntry(id) => match path.map(|path| near(id, path)) {
             Some(near) if !near.is_empty() => format!("did you mean {}?", near.join(" or ")),
@@ -216,7 +216,7 @@ fn hint(error: &Error, path: Option<&Path>) -> Option<String> {
             if source.kind() == io::ErrorKind::PermissionDenied
                 && path.extension().is_some_and(|extension| extension == "zst") =>
         {
-            format!("an archived session is only read: `treering unarchive {file}` brings it back")
+            format!("an archived session is read-only: `treering unarchive {file}` decompresses it")
         }
         Error::Io { path, source, .. } if source.kind() == io::ErrorKind::FileTooLarge => {
             too_large_hint(path)
@@ -286,7 +286,7 @@ fn store_hint(message: &str) -> Option<String> {
 fn io_hint(error: &io::Error) -> Option<String> {
     Some(match error.kind() {
         io::ErrorKind::NotFound => {
-            "`treering ls DIR` lists the sessions in a directory; `treering append` creates a new one"
+            "`treering ls DIR` lists the sessions in a directory; `treering append` or `treering chat --new` creates a new one"
                 .to_owned()
         }
         io::ErrorKind::IsADirectory => "`treering ls DIR` lists the sessions in it".to_owned(),

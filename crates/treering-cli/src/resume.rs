@@ -217,7 +217,7 @@ fn copy(
         Destination::Directory(dir) => return fork(Some(agent), Some(dir)),
         Destination::NamedById(dir) => dir,
         Destination::File(file) if file.exists() => {
-            let what = format!("{}: {agent} has a session of this project already", file.display());
+            let what = format!("{}: {agent} already has a session of this project", file.display());
             let hint = "move it away, or resume the session in another agent";
             return Err(Failure::with_hint(safe_line(&what), hint));
         }

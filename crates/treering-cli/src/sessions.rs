@@ -37,6 +37,22 @@ pub(crate) fn places() -> Places {
     }
 }
 
+/// Returns the given directories as places of sessions, or those of this machine if there are none.
+///
+/// # Errors
+///
+/// Fails if a directory cannot be read. The library treats a missing directory as empty, but a user who
+/// named it made a mistake.
+pub(crate) fn places_in(dirs: &[PathBuf]) -> Result<Places, Failure> {
+    if dirs.is_empty() {
+        return Ok(places());
+    }
+    for dir in dirs {
+        std::fs::read_dir(dir).map_err(|error| Failure::io("read", dir, &error))?;
+    }
+    Ok(places().only(dirs.iter().cloned()))
+}
+
 /// Reads an index, and shows progress if that takes long.
 pub(crate) fn read(index: &SessionIndex) -> Contents {
     let meter = Meter::new();

@@ -104,13 +104,19 @@ impl TypedSelection {
 }
 
 impl FromStr for TypedSelection {
-    type Err = Infallible;
+    type Err = String;
 
-    fn from_str(text: &str) -> std::result::Result<Self, Infallible> {
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
         let (first, last) = match text.split_once("..") {
-            Some((first, last)) if !first.is_empty() && !last.is_empty() => (first, last),
-            _ => (text, text),
+            Some((first, last)) if first.is_empty() || last.is_empty() => {
+                return Err("a range needs both ends: FIRST..LAST".to_owned());
+            }
+            Some(ends) => ends,
+            None => (text, text),
         };
-        Ok(TypedSelection { first: first.parse()?, last: last.parse()? })
+        Ok(TypedSelection {
+            first: TypedEntry(first.to_owned()),
+            last: TypedEntry(last.to_owned()),
+        })
     }
 }

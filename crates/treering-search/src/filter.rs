@@ -196,7 +196,10 @@ pub fn agent(name: &str) -> Result<Dialect, String> {
     let is_alias = |dialect: &Dialect| dialect.aliases().contains(&name.as_str());
     match Dialect::ALL.into_iter().find(is_alias) {
         Some(dialect) => Ok(dialect),
-        None => name.parse().map_err(|error: treering::dialect::UnknownDialect| error.to_string()),
+        None => name.parse().map_err(|_: treering::dialect::UnknownDialect| {
+            let names = Dialect::ALL.map(Dialect::name).join(", ");
+            format!("no agent is named {name:?}; there are {names}")
+        }),
     }
 }
 

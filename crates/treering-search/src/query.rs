@@ -387,7 +387,7 @@ mod tests {
             (
                 "agent:robot",
                 &*format!(
-                    "no dialect is named \"robot\"; there are {} (at character 1)",
+                    "no agent is named \"robot\"; there are {} (at character 1)",
                     treering::Dialect::NAMES.join(", ")
                 ),
             ),

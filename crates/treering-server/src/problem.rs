@@ -60,11 +60,11 @@ codes! {
     /// The log does not end as the client expects. `length` is its length.
     Moved = 409 "moved" "The end of the log differs",
     /// The space has a session of this id already.
-    SessionExists = 409 "session_exists" "The session exists already",
+    SessionExists = 409 "session_exists" "The session already exists",
     /// The session cannot be removed, because another program is writing to it, or did a moment ago.
     SessionInUse = 409 "session_in_use" "The session is in use",
     /// The session has another entry of this id already.
-    DuplicateEntry = 409 "duplicate_entry" "The entry exists already",
+    DuplicateEntry = 409 "duplicate_entry" "The entry already exists",
     /// The model is answering in this session already.
     TurnRunning = 409 "turn_running" "The model is answering already",
     /// The leaf of the session is not the entry that `If-Match` names. `leaf` is the leaf.
@@ -79,7 +79,7 @@ codes! {
     MisdirectedRequest = 421 "misdirected_request" "The server does not accept this host name",
     /// An entry that cannot be written, or one that names an entry which does not exist.
     InvalidEntry = 422 "invalid_entry" "The entry cannot be written",
-    /// The session is of an agent, or of a version, that is only read; fork it.
+    /// The session is of an agent, or of a version, that is read-only; fork it.
     NotWritable = 422 "not_writable" "The session is read-only",
     /// The log that was sent is not the beginning of a session.
     NotASession = 422 "not_a_session" "The log is not a session",

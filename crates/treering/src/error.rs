@@ -150,7 +150,7 @@ pub enum Error {
     )]
     NotNameable(PathBuf),
     /// The new session's file already exists: another process created it.
-    #[error("{}: the file exists already", .0.display())]
+    #[error("{}: the file already exists", .0.display())]
     AlreadyExists(PathBuf),
     /// The result of a repair failed its verification. Nothing was changed.
     #[error("{}: cannot be repaired: {reason}", path.display())]

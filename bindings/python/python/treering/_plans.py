@@ -245,6 +245,6 @@ class PlannedSession(WritableSession):
     ) -> List[str]:
         """Copy an entry, or a range, to the leaf: from this session or from another one.
 
-        Tool calls come with their results. Entries that are on the path already are left out, unless ``again``.
+        Tool calls come with their results. Entries that are already on the path are left out, unless ``again``.
         """
         return self.apply_pick(self.plan_pick(first, last, source=source, again=again))

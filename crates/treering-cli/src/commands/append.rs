@@ -19,6 +19,7 @@ use treering::{CreateOptions, Dialect, Error, Message, NewEntry, OpenOptions, Po
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     #[command(flatten)]
     source: Source,
@@ -37,9 +38,9 @@ pub(crate) struct Args {
     /// The project a new session belongs to; the current directory if not given
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// The dialect of a new session: pi, uuid, omp, chimera, operator or tau
-    #[arg(long, value_name = "NAME", default_value_t, hide_default_value = true)]
-    dialect: Dialect,
+    /// The dialect of a new session: pi (the default), uuid, omp, chimera, operator or tau
+    #[arg(long, value_name = "NAME")]
+    dialect: Option<Dialect>,
     /// The model of an --assistant message; the session's model if not given
     #[arg(long, value_name = "PROVIDER/ID", value_parser = model, conflicts_with_all = ["user", "entry", "stdin"])]
     model: Option<(String, String)>,
@@ -133,6 +134,7 @@ impl<'a> Writer<'a> {
         let mut writer = Writer { args, session: None, expected: None, unheard: false };
         match args.file.open_with(writer.open_options()) {
             Ok(session) => {
+                writer.check_dialect(&session)?;
                 warn_of_findings(&session, &args.file, out)?;
                 writer.take_place(session)?;
             }
@@ -146,6 +148,18 @@ impl<'a> Writer<'a> {
             Err(error) => return Err(error.into()),
         }
         Ok(writer)
+    }
+
+    /// Fails if the session has another dialect than the one that was asked for.
+    fn check_dialect(&self, session: &Session) -> Result<(), Failure> {
+        let found = session.dialect();
+        match self.args.dialect {
+            Some(wanted) if wanted != found => Err(Failure::with_hint(
+                format!("{} is a session of {found}, not of {wanted}", self.args.file.display()),
+                "`--dialect` is for new sessions: leave it out, or name another file",
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn open_options(&self) -> OpenOptions {
@@ -174,7 +188,7 @@ impl<'a> Writer<'a> {
         // A printed id promises that the entry is in the file, even if it is not a message.
         let options = CreateOptions::new()
             .creation(Creation::AtOnce)
-            .dialect(self.args.dialect)
+            .dialect(self.args.dialect.unwrap_or_default())
             .durability(self.args.durability.into());
         let file = match self.args.file.store() {
             Some((store, id)) => {
@@ -187,6 +201,12 @@ impl<'a> Writer<'a> {
             }
             None => self.args.file.file()?,
         };
+        if file.extension().is_some_and(|extension| extension == "zst") {
+            return Err(Failure::with_hint(
+                format!("cannot create {}: an archived session is read-only", file.display()),
+                "choose a name that ends in .jsonl; `treering archive` compresses the file later",
+            ));
+        }
         match Session::create_at(file, cwd, options) {
             // Another process has created the file meanwhile: the entries are appended to its
             // session.

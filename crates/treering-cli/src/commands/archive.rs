@@ -17,8 +17,8 @@ use treering_index::housekeeping::{self, Reason, Recompressed};
 /// no longer find it. `unarchive` restores it byte for byte.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session files
-    #[arg(required = true)]
+    /// The sessions: files, ids, names, or positions such as `@latest`
+    #[arg(required = true, value_name = "SESSION")]
     pub(crate) files: Vec<PathBuf>,
     /// One JSON object per session and line: path, output, from and to (sizes in bytes)
     #[arg(long)]
@@ -31,8 +31,8 @@ pub(crate) struct Args {
 /// more than 1000 times its size, is refused unless --max-size allows it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Unarchive {
-    /// The compressed session files
-    #[arg(required = true)]
+    /// The archived sessions: files, ids, names, or positions such as `@latest`
+    #[arg(required = true, value_name = "SESSION")]
     pub(crate) files: Vec<PathBuf>,
     /// One JSON object per session and line: path, output, from and to (sizes in bytes)
     #[arg(long)]
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         });
         let (packed, agent) = packed.map_err(|refusal| match refusal.reason {
             Reason::Archived => {
-                let hint = format!("`treering unarchive {}` brings it back", shell_word(path));
+                let hint = format!("`treering unarchive {}` decompresses it", shell_word(path));
                 Failure::with_hint(refusal.to_string(), hint)
             }
             _ => refusal.into(),
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         if !agent.reads_archives() {
             out.finish()?;
             let path = shell_word(&packed.path);
-            let note = format!("{agent} does not find it until `treering unarchive {path}`");
+            let note = format!("{agent} cannot find it until you run `treering unarchive {path}`");
             output::write_notice("note", &safe_line(&note));
         }
     }

@@ -22,6 +22,7 @@ use treering_display::preview_line::Calls;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     /// One JSON object per branch and line: leaf, active, sidechain, label, text, since, ownEntries,
     /// entries, time, own, path

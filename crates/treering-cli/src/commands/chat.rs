@@ -82,7 +82,10 @@ fn prompt(args: &Args) -> Result<Option<String>, Failure> {
     let prompt = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
     match prompt.is_empty() {
         false => Ok(Some(prompt)),
-        true if args.print.is_some() => Err(Failure::message("the prompt is empty")),
+        true if args.print.is_some() => Err(Failure::Usage {
+            what: "the prompt is empty".to_owned(),
+            hint: "give a text: `treering chat -p PROMPT`".to_owned(),
+        }),
         true if stdin.is_terminal() && io::stdout().is_terminal() => Ok(None),
         true => Err(Failure::Usage {
             what: "chat needs a terminal or a prompt".to_owned(),

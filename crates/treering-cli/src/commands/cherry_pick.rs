@@ -19,12 +19,13 @@ use treering_display::preview_line::Calls;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     /// An entry (an id or its beginning), or FIRST..LAST: all from one to another below it
     #[arg(value_name = "ENTRY|FIRST..LAST")]
     selection: TypedSelection,
-    /// The session file to copy from; FILE itself if not given
-    #[arg(long, value_name = "FILE")]
+    /// The session to copy from; SESSION itself if not given
+    #[arg(long, value_name = "SESSION")]
     pub(crate) from: Option<SessionArg>,
     /// Also copy entries that are already on the path
     #[arg(long)]
@@ -71,8 +72,8 @@ fn write_for_people(
     for (from, here) in &pick.skipped {
         let (from, here) = (theirs.show(from.as_str()), ours.show(here.as_str()));
         let note = match from == here {
-            true => format!("{from} is on the path already"),
-            false => format!("{from} is on the path already, as {here}"),
+            true => format!("{from} is already on the path"),
+            false => format!("{from} is already on the path, as {here}"),
         };
         writeln!(out, "{}", out.paint(Style::Dim, &note))?;
     }

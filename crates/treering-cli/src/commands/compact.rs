@@ -24,6 +24,7 @@ use treering_display::preview_line::Calls;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     /// Show where the cut would be, what would be summarized and how much that saves; write nothing
     #[arg(long)]

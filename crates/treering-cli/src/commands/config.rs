@@ -92,7 +92,7 @@ fn init(path: &Path, out: &mut Output) -> Result<(), Failure> {
             Ok(())
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let what = format!("{} exists already", path.display());
+            let what = format!("{} already exists", path.display());
             Err(Failure::with_hint(what, "it was not changed; edit it"))
         }
         Err(error) => Err(Failure::io("create", path, &error)),

@@ -20,6 +20,7 @@ use treering::{Context, Session};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     /// Show the context at this entry instead of the leaf (an id or its beginning; `none`: before the
     /// first entry)

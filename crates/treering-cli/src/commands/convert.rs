@@ -22,6 +22,7 @@ use treering_redact::Redactor;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     /// The agent to convert to: pi, uuid, omp, chimera, operator, tau or claude-code
     #[arg(long, value_name = "AGENT")]

@@ -21,13 +21,14 @@ use treering_display::preview_line::Calls;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     /// The end of one branch (an id or its beginning)
     a: TypedEntry,
     /// The end of the other; the leaf if not given
     b: Option<TypedEntry>,
-    /// The session that contains B, such as a fork of FILE; FILE itself if not given
-    #[arg(long, value_name = "FILE")]
+    /// The session that contains B, such as a fork of SESSION; SESSION itself if not given
+    #[arg(long, value_name = "SESSION")]
     pub(crate) with: Option<SessionArg>,
     /// Show messages in full instead of one line each; with --json, entries instead of ids
     #[arg(long)]

@@ -17,6 +17,7 @@ use treering::{EntryId, Session};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     #[command(subcommand)]
     edit: Edit,

@@ -21,18 +21,19 @@ use treering::{Catalog, Dialect, ForkOptions, Session};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     /// The last entry of the new session (an id or its beginning); the leaf if not given
     #[arg(long, value_name = "ID")]
     at: Option<TypedEntry>,
-    /// The directory of the new file; if not given, that of FILE, or the project's in treering's own
+    /// The directory of the new file; if not given, that of SESSION, or the project's in treering's own
     /// directory if the new session is another agent's
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// The dialect of the fork: pi, uuid, omp, chimera, operator or tau
+    /// The agent to fork to: pi, uuid, omp, chimera, operator or tau; that of SESSION if not given
     #[arg(long, value_name = "AGENT")]
     to: Option<Dialect>,
-    /// The project the new session belongs to; that of FILE if not given
+    /// The project the new session belongs to; that of SESSION if not given
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
     /// Create the fork in the store that the session is in, instead of in a file; prints its id
@@ -64,8 +65,10 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let fork = match args.file.store().filter(|_| args.in_store) {
         Some((store, _)) => session.fork_into(store, &at, options)?,
         None if args.in_store => {
-            let what = "--in-store needs a session of a store";
-            return Err(Failure::with_hint(what, "name the store with `--store URL`"));
+            return Err(Failure::Usage {
+                what: "--in-store needs a session of a store".to_owned(),
+                hint: "name the store with `--store URL`".to_owned(),
+            });
         }
         None => session.fork(&at, options)?,
     };

@@ -10,7 +10,7 @@ use crate::error::Failure;
 use crate::output::{self, Output, Style};
 use crate::progress::Meter;
 use crate::sessions;
-use crate::text::{count, safe_line, size};
+use crate::text::{count, safe_line, shell_word, size};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -48,10 +48,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
-    let places = match args.dir.is_empty() {
-        true => sessions::places(),
-        false => sessions::places().only(args.dir.iter().cloned()),
-    };
+    let places = sessions::places_in(&args.dir)?;
     let index = SessionIndex::new(places);
     let contents = sessions::read(&index);
     let mut items = empty(&contents);
@@ -71,22 +68,25 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
     if !args.json {
         out.finish()?;
-        sum_up(&told, args.yes);
+        sum_up(&told, args);
     }
     Ok(())
 }
 
-fn sum_up(items: &[RemovableFile], done: bool) {
+fn sum_up(items: &[RemovableFile], args: &Args) {
     let total = size(items.iter().map(|item| item.size).sum());
     let files = count(items.len(), "file", "files");
-    match (items.is_empty(), done) {
+    match (items.is_empty(), args.yes) {
         (true, _) => output::write_notice("note", "nothing to clean up"),
         (false, true) => {
-            output::write_notice("note", &format!("{files}, {total}, in the trash now"))
+            output::write_notice("note", &format!("{files}, {total}, moved to the trash"))
         }
         (false, false) => {
             output::write_notice("note", &format!("{files}, {total}"));
-            output::write_notice("hint", "`treering gc --yes` moves them to the trash");
+            let dirs = args.dir.iter().map(|dir| format!(" --dir {}", shell_word(dir)));
+            let hint =
+                format!("`treering gc{} --yes` moves them to the trash", dirs.collect::<String>());
+            output::write_notice("hint", &safe_line(&hint));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::agent::{self, SummaryArgs};
 use crate::error::Failure;
-use crate::output::{Output, json_string_or_null};
+use crate::output::{self, Output, json_string_or_null};
 use crate::session_arg::SessionArg;
 use crate::text::safe_line;
 use crate::typed::TypedPosition;
@@ -18,6 +18,7 @@ use treering_agent::{AgentSession, Moved, NavigateOptions, Navigation};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     /// The entry to go to (an id or its beginning; `none`: before the first entry)
     id: TypedPosition,
@@ -41,15 +42,18 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     if !args.summarize
         && (args.summaries.instructions.is_some() || args.summaries.summarizer.is_some())
     {
-        return Err(Failure::message("--instructions and --summarizer need --summarize"));
+        return Err(Failure::Usage {
+            what: "--instructions and --summarizer need --summarize".to_owned(),
+            hint: "add `--summarize`, or leave them out".to_owned(),
+        });
     }
     let id = match &args.id {
         TypedPosition::Entry(id) => id,
         TypedPosition::Start if args.summarize || args.edit || args.label.is_some() => {
-            return Err(Failure::with_hint(
-                "--summarize, --edit and --label need an entry to go to",
-                "`none` moves the leaf before the first entry",
-            ));
+            return Err(Failure::Usage {
+                what: "--summarize, --edit and --label need an entry to go to".to_owned(),
+                hint: "`none` moves the leaf before the first entry".to_owned(),
+            });
         }
         TypedPosition::Start => {
             let session = args.file.open()?;
@@ -77,7 +81,17 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         let options = options.cancel(cancel.clone());
         agent.navigate(id.as_str(), options).await
     })?;
-    write_navigation(&agent, navigation, args.json, out)
+    let has_text = match &navigation {
+        Navigation::Moved(moved) => moved.editor_text.is_some(),
+        _ => true,
+    };
+    write_navigation(&agent, navigation, args.json, out)?;
+    if args.edit && !has_text {
+        out.finish()?;
+        let entry = safe_line(id.as_str());
+        output::write_notice("note", &format!("{entry} is not a user message: no text to edit"));
+    }
+    Ok(())
 }
 
 fn write_place(

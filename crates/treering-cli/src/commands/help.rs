@@ -65,7 +65,7 @@ fn write_keys(out: &mut Output) -> Result<(), Failure> {
     writeln!(out, "{}\n", out.paint(Style::Heading, KEYS_HEADING))?;
     let rule = "To bind other keys, name them in the configuration: [keys.tree] fork = \"F\", or a list of keys.";
     writeln!(out, "{rule}")?;
-    let everywhere = "On every screen Ctrl+Z suspends the program and Ctrl+L draws the screen again. Once a text has been\nstarted (a query, a label, a name), printable keys are part of it.";
+    let everywhere = "On every screen Ctrl+Z suspends the program, and Ctrl+L draws the screen again, in addition to its\naction. Once a text has been started (a query, a label, a name), printable keys are part of it.";
     writeln!(out, "{everywhere}")?;
     write_table::<treering_tui::picker::PickerAction>("picker", out)?;
     write_table::<treering_tui::tree::TreeAction>("tree", out)?;
@@ -104,5 +104,5 @@ fn unknown(wanted: &str, treering: &clap::Command) -> Failure {
         Some((away, name)) if away <= 2 => format!("did you mean `treering help {name}`?"),
         _ => "`treering help` lists topics and commands".to_owned(),
     };
-    Failure::with_hint(format!("there is no topic and no command {wanted:?}"), hint)
+    Failure::Usage { what: format!("there is no topic and no command {wanted:?}"), hint }
 }

@@ -16,6 +16,7 @@ use treering_display::preview_line::Calls;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     /// The path to another entry (an id or its beginning; `none`: before the first entry)
     #[arg(long, value_name = "ID")]

@@ -26,10 +26,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let places = match args.dir.is_empty() {
-        true => sessions::places(),
-        false => sessions::places().only(args.dir.iter().cloned()),
-    };
+    let places = sessions::places_in(&args.dir)?;
     let zone = Zone::named("local").map_err(|error| Failure::message(error.to_string()))?;
     let server = McpServer::new(Settings {
         project: sessions::project(&places),

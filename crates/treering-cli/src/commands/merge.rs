@@ -19,6 +19,7 @@ use treering_agent::{AgentSession, MergeOptions, MergeOutcome, MergedBranch};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     /// The end of the other branch (an id or its beginning)
     id: TypedEntry,

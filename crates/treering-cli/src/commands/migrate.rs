@@ -16,8 +16,8 @@ use treering::migrate::Upgrade;
 /// to within the last 10 seconds, because an agent may still have them open.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session files
-    #[arg(required = true, value_name = "FILE")]
+    /// The sessions: files, ids, names, or positions such as `@latest`
+    #[arg(required = true, value_name = "SESSION")]
     pub(crate) files: Vec<PathBuf>,
     /// Show what would change; write nothing
     #[arg(long)]

@@ -18,7 +18,8 @@ use treering_index::housekeeping::{Recent, hold};
 /// where it is, with its old version as NAME.jsonl.bak. For sessions of pi and oh-my-pi.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session file
+    /// The session: a file, an id, a name or `@latest`
+    #[arg(value_name = "SESSION")]
     pub(crate) file: PathBuf,
     /// The directory of the project
     directory: PathBuf,
@@ -45,7 +46,11 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         (session.dialect(), session.cwd())
     };
     if Path::new(&old) == cwd {
-        return Err(Failure::message(format!("it belongs to {} already", cwd.display())));
+        return Err(Failure::message(format!(
+            "{} already belongs to {}",
+            args.file.display(),
+            cwd.display()
+        )));
     }
     let target = target(&args.file, dialect, Path::new(&old), &cwd)?;
     if target != fork::absolute(&args.file)? && target.symlink_metadata().is_ok() {
@@ -123,7 +128,7 @@ fn write(
         writeln!(out, "}}")?;
         return Ok(());
     }
-    writeln!(out, "{}: belongs to {} now", safe_path(target), safe_path(cwd))?;
+    writeln!(out, "{}: now belongs to {}", safe_path(target), safe_path(cwd))?;
     out.finish()?;
     if let Some(kept) = kept {
         output::write_notice("note", &format!("the old file is {}", safe_path(kept)));

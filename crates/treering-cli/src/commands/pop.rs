@@ -15,6 +15,7 @@ use treering_agent::NavigateOptions;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     /// The entry to go back to (an id or its beginning)
     id: Option<TypedEntry>,

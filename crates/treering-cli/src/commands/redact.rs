@@ -21,6 +21,7 @@ use treering_redact::{Place, Report};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     /// The new file; beside the session, with `redacted` in its name, if not given
     #[arg(short, long, value_name = "PATH")]

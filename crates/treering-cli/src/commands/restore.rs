@@ -4,7 +4,7 @@ use crate::clock;
 use crate::error::Failure;
 use crate::output::{self, Output, Style, json_string, json_string_or_null};
 use crate::sessions;
-use crate::text::{age, columns, excerpt, pad, safe_path};
+use crate::text::{age, columns, count, excerpt, pad, safe_path};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use treering::catalog::SessionInfo;
@@ -41,7 +41,7 @@ struct Trashed {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let unreadable =
-        |error: std::io::Error| Failure::message(format!("the trash cannot be read: {error}"));
+        |error: std::io::Error| Failure::message(format!("cannot read the trash: {error}"));
     let trash = Trash::from_env(|name| std::env::var_os(name)).map_err(unreadable)?;
     let found = read(&trash).map_err(unreadable)?;
     if args.sessions.is_empty() && !args.last {
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     for Trashed { file, .. } in wanted {
         let target = target(file, args.to.as_deref())?;
         trash.restore(file, &target).map_err(|error| {
-            let what = format!("{}: cannot be restored: {error}", target.display());
+            let what = format!("cannot restore {}: {error}", target.display());
             Failure::with_hint(what, "`--to PATH` puts it elsewhere; it is still in the trash")
         })?;
         write_restored(&target, file, args.json, out)?;
@@ -111,7 +111,14 @@ fn find<'a>(
     let info = resolve(text, infos, &project).map_err(|error| match error {
         AddressError::Unknown { text, .. } => {
             let what = format!("no session in the trash is named {text:?}");
-            Failure::with_hint(what, "`treering restore` lists those that are there")
+            Failure::with_hint(what, "`treering restore` lists the trash")
+        }
+        AddressError::TooFew { .. } => {
+            let what = format!(
+                "there is no {text:?}: {} in the trash",
+                count(infos.len(), "session is", "sessions are")
+            );
+            Failure::with_hint(what, "`treering restore` lists the trash")
         }
         error => sessions::failure(&error),
     })?;

@@ -21,6 +21,7 @@ use treering::Dialect;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name or `@2`; the latest of this project if not given
+    #[arg(value_name = "SESSION")]
     pub(crate) file: Option<SessionArg>,
     /// Resume a copy of the session in another agent: pi, omp, chimera, operator, tau or claude-code
     #[arg(long = "in", value_name = "AGENT")]

@@ -99,7 +99,7 @@ fn delete(path: &Path) -> Result<(), Failure> {
 pub(super) fn to_trash(path: &Path) -> Result<PathBuf, Failure> {
     let trash = Trash::from_env(|name| std::env::var_os(name));
     trash.and_then(|trash| trash.take(path, clock::now())).map_err(|error| {
-        let what = format!("{}: cannot be moved to the trash: {error}", path.display());
+        let what = format!("cannot move {} to the trash: {error}", path.display());
         Failure::with_hint(what, "`treering rm --force` deletes permanently")
     })
 }

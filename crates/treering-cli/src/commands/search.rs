@@ -31,7 +31,7 @@ use treering_search::{
 ///   role:user        entries of a role: user, assistant, tool, bash, system, custom, or
 ///                    summary, label, name
 ///   tool:bash        calls of a tool and their results
-///   agent:codex      sessions of an agent: pi, omp, claude, codex …
+///   agent:codex      sessions of an agent: pi, omp, claude-code, codex …
 ///   project:web      sessions whose project directory contains this
 ///   model:opus       sessions with answers of a model whose name contains this
 ///   since:7d         sessions last used after this time: an age (12h, 7d, 2w, 3mo) or a day
@@ -127,6 +127,11 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     out.finish()?;
     warn_of(&skipped);
     say_what_was_done(&summary, started);
+    if summary.files == 0 {
+        output::write_notice("note", "there are no sessions to search");
+        let hint = "`treering ls --all` shows where treering looks; `--dir DIR` searches elsewhere";
+        output::write_notice("hint", hint);
+    }
     match summary.sessions {
         0 => Err(Failure::Said),
         _ => Ok(()),

@@ -81,7 +81,10 @@ async fn serve(args: &Args, mut server: Server, out: &mut Output) -> Result<(), 
             io::ErrorKind::InvalidInput => "write ADDRESS:PORT, such as 127.0.0.1:7437",
             _ => "`--listen 127.0.0.1:0` takes any free port",
         };
-        Failure::with_hint(what, hint)
+        match error.kind() {
+            io::ErrorKind::InvalidInput => Failure::Usage { what, hint: hint.to_owned() },
+            _ => Failure::with_hint(what, hint),
+        }
     };
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let bound = listener.local_addr().map_err(cannot)?;

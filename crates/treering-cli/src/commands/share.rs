@@ -26,6 +26,7 @@ use treering_export::{Existing, Export, write_file};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     /// One HTML page with every branch, instead of Markdown of the active one
     #[arg(long)]
@@ -113,7 +114,7 @@ fn start(command: &[String]) -> Result<(), Failure> {
     };
     progress::stop();
     let status = Command::new(program).args(words).status().map_err(|error| {
-        let what = format!("{program}: cannot be started: {error}; nothing was sent");
+        let what = format!("cannot start {program}: {error}; nothing was sent");
         Failure::with_hint(
             what,
             "install the GitHub CLI, or set `command` of [share] in the configuration",

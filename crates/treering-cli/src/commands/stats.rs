@@ -25,8 +25,8 @@ use treering::{EntryId, Session};
 /// unknown one: see `treering usage --help`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The session files
-    #[arg(required = true, value_name = "FILE")]
+    /// The sessions: files, ids, names, positions such as `@latest`, or URLs
+    #[arg(required = true, value_name = "SESSION")]
     pub(crate) files: Vec<SessionArg>,
     /// Only the path from the root to an entry (an id or its beginning)
     #[arg(long, value_name = "ID")]

@@ -25,6 +25,7 @@ use treering_index::{FileChange, Stamp};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     /// The number of existing entries to print first
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = number::<usize>)]

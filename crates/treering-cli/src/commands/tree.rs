@@ -21,6 +21,7 @@ use treering_display::tree::{Outline, OutlineNode, TreeRows};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
+    #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     /// One JSON object per entry and line, parents before children: id, parentId, depth, type, role,
     /// label, active (on the path to the leaf), leaf, mergedFrom (the end of the branch that was

@@ -45,6 +45,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     if let Some(store) = store.open()?.filter(|_| args.dir.is_empty()) {
         return watch_store(args, &store, &mut poll, out);
     }
+    // A directory that is created later is watched as well.
     let places = match args.dir.is_empty() {
         true => sessions::places(),
         false => sessions::places().only(args.dir.iter().cloned()),

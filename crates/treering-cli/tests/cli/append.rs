@@ -115,6 +115,26 @@ fn what_cannot_be_appended_leaves_no_file_behind() {
 }
 
 #[test]
+fn an_existing_session_has_its_own_dialect() {
+    let place = Place::empty();
+    let append = |dialect| place.run(&["append", "s.jsonl", "--user", "x", "--dialect", dialect]);
+    append("omp").ok();
+    append("omp").ok();
+    insta::assert_snapshot!(append("chimera").failed(), @r"
+    error: s.jsonl is a session of omp, not of chimera
+    hint: `--dialect` is for new sessions: leave it out, or name another file
+    ");
+}
+
+#[test]
+fn an_archive_is_not_created_by_its_name() {
+    let place = Place::empty();
+    let error = place.run(&["append", "s.jsonl.zst", "--user", "x"]).failed();
+    assert!(error.contains("an archived session is read-only"), "{error}");
+    assert!(!place.file("s.jsonl.zst").exists());
+}
+
+#[test]
 fn every_promise_can_be_kept() {
     for durability in ["none", "batched", "each"] {
         let place = Place::empty();

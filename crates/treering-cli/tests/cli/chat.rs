@@ -169,5 +169,5 @@ fn without_a_model_a_terminal_or_a_prompt_it_says_what_to_do() {
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     assert!(ran.stderr.contains("chat -p PROMPT"), "{}", ran.stderr);
     let ran = talk(&place, "http://127.0.0.1:9", &["chat", "-p", " "], None);
-    assert!(ran.failed().contains("the prompt is empty"));
+    assert!(ran.misused().contains("the prompt is empty"));
 }

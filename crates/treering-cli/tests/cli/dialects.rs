@@ -160,7 +160,7 @@ fn what_cannot_be_done_is_said() {
     );
     place.write("taken.jsonl", b"mine");
     let error = place.run(&["convert", "c.jsonl", "--to", "pi", "-o", "taken.jsonl"]).failed();
-    assert!(error.starts_with("error: taken.jsonl: the file exists already\n"), "{error}");
+    assert!(error.starts_with("error: taken.jsonl: the file already exists\n"), "{error}");
     assert_eq!(place.read("taken.jsonl"), "mine");
     assert_eq!(place.read("c.jsonl"), CLAUDE);
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 2, "nothing is left behind");

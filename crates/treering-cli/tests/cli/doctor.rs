@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 fn a_sound_file_has_nothing_odd() {
     let place = Place::with_story();
     for command in ["doctor", "check"] {
-        assert_eq!(place.run(&[command, "s.jsonl"]).ok(), "no problems in 7 entries\n");
+        assert_eq!(place.run(&[command, "s.jsonl"]).ok(), "no findings in 7 entries\n");
     }
     let repaired = place.run(&["doctor", "s.jsonl", "--repair"]).ok();
     assert_eq!(repaired, "s.jsonl: nothing to repair\n");
@@ -112,7 +112,7 @@ fn a_repair_says_what_it_changed() {
     assert_eq!(again, "s.repaired.jsonl: nothing to repair\n");
     place.run(&["doctor", "s.repaired.jsonl"]).ok();
     let refused = place.run(&["doctor", "s.jsonl", "--repair"]).failed();
-    assert!(refused.starts_with("error: s.repaired.jsonl: the file exists already"), "{refused}");
+    assert!(refused.starts_with("error: s.repaired.jsonl: the file already exists"), "{refused}");
 }
 
 #[test]
@@ -182,14 +182,14 @@ fn of_directories_every_file_has_a_line() {
     insta::assert_snapshot!(ran.stdout, @"
     ./s.jsonl: 9 errors, 1 warning: damaged-line ×2, duplicate-id, cycle, missing-parent, glued-lines, damaged-entry, torn-last-line, unreachable-history, second-header
     ./sub/fine.jsonl: no findings
-    2 sessions: 1 with errors or warnings (9 errors, 1 warning), 1 other file that cannot be read as one
+    2 sessions: 1 with errors or warnings (9 errors, 1 warning); 1 file could not be read as a session
     ");
     assert_eq!(ran.stderr, "error: ./sub/none.jsonl: not a session: it has no session header\n");
     let ran = place.run(&["doctor", ".", "--json"]);
     let errors = ran.stdout.lines().filter(|line| line.contains("\"error\":")).count();
     assert_eq!((ran.stdout.lines().count(), errors), (3, 1), "{}", ran.stdout);
-    let refused = place.run(&["doctor", ".", "--repair", "-o", "x"]).failed();
-    assert_eq!(refused, "error: `--output` is for one file\n");
+    let refused = place.run(&["doctor", ".", "--repair", "-o", "x"]).misused();
+    assert!(refused.starts_with("error: `--output` names one file"), "{refused}");
 }
 
 #[test]

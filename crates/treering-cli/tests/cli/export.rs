@@ -22,7 +22,7 @@ fn nothing_is_replaced_without_force() {
     let place = Place::with_story();
     place.write("s.html", b"mine");
     let complaint = place.run(&["export", "s.jsonl"]).failed();
-    assert!(complaint.contains("exists already") && complaint.contains("--force"), "{complaint}");
+    assert!(complaint.contains("already exists") && complaint.contains("--force"), "{complaint}");
     assert_eq!(place.read("s.html"), "mine");
     place.run(&["export", "s.jsonl", "--force"]).ok();
     assert_ne!(place.read("s.html"), "mine");

@@ -81,7 +81,7 @@ fn sessions_come_back_from_the_trash() {
     // Nothing is replaced, and what is not restored stays in the trash.
     place.write("two.jsonl", b"something else");
     let error = run(&place, &["restore", "second"]).failed();
-    assert!(error.contains("cannot be restored") && error.contains("--to PATH"), "{error}");
+    assert!(error.contains("cannot restore") && error.contains("--to PATH"), "{error}");
     assert_eq!(place.read("two.jsonl"), "something else");
     let elsewhere = place.file("elsewhere.jsonl");
     let back = run(&place, &["restore", "--last", "--json", "--to", elsewhere.to_str().unwrap()]);
@@ -146,7 +146,7 @@ fn without_a_trash_the_way_out_is_named() {
     let place = Place::with_story();
     place.write("home/.local", b"in the way");
     let error = run(&place, &["rm", "s.jsonl"]).failed();
-    assert!(error.starts_with("error: s.jsonl: cannot be moved to the trash: "), "{error}");
+    assert!(error.starts_with("error: cannot move s.jsonl to the trash: "), "{error}");
     assert!(error.ends_with("hint: `treering rm --force` deletes permanently\n"), "{error}");
     assert!(place.file("s.jsonl").exists());
 }
@@ -161,7 +161,10 @@ fn an_archived_session_is_read_as_before_and_comes_back() {
     let ran = run(&place, &["archive", "s.jsonl"]);
     assert_eq!(ran.code, 0);
     assert!(ran.stdout.starts_with("s.jsonl.zst: 82 KB → 2.0 KB\n"), "{}", ran.stdout);
-    assert_eq!(ran.stderr, "note: pi does not find it until `treering unarchive s.jsonl.zst`\n");
+    assert_eq!(
+        ran.stderr,
+        "note: pi cannot find it until you run `treering unarchive s.jsonl.zst`\n"
+    );
     assert!(!place.file("s.jsonl").exists());
     let modified = |name: &str| place.file(name).metadata().unwrap().modified().unwrap();
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
@@ -171,7 +174,7 @@ fn an_archived_session_is_read_as_before_and_comes_back() {
     assert!(place.run(&["ls", "."]).ok().contains("What is here?"));
     let error = place.run(&["append", "s.jsonl.zst", "--user", "x"]).failed();
     assert!(
-        error.contains("hint: an archived session is only read: `treering unarchive s.jsonl.zst`"),
+        error.contains("hint: an archived session is read-only: `treering unarchive s.jsonl.zst`"),
         "{error}"
     );
     let back = run(&place, &["unarchive", "s.jsonl.zst", "--json"]).json();
@@ -186,12 +189,12 @@ fn what_cannot_be_archived_says_why() {
     let place = Place::with_story();
     place.write("s.jsonl.zst", b"something else");
     insta::assert_snapshot!(run(&place, &["archive", "s.jsonl"]).failed(), @r"
-    error: s.jsonl.zst: it exists already
+    error: s.jsonl.zst: it already exists
     hint: nothing was changed; move one of the two away
     ");
     insta::assert_snapshot!(run(&place, &["archive", "s.jsonl.zst"]).failed(), @r"
-    error: s.jsonl.zst: it is archived already
-    hint: `treering unarchive s.jsonl.zst` brings it back
+    error: s.jsonl.zst: it is already archived
+    hint: `treering unarchive s.jsonl.zst` decompresses it
     ");
     insta::assert_snapshot!(run(&place, &["unarchive", "s.jsonl"]).failed(), @r"
     error: s.jsonl: it is not archived
@@ -277,7 +280,7 @@ fn a_session_goes_to_another_project() {
     let real = real.to_str().unwrap();
     let dir = format!("--{}-new--", real.trim_start_matches('/').replace('/', "-"));
     let target = format!("{root}/{dir}/s.jsonl");
-    assert_eq!(shown(&place, &ran.stdout), format!("HERE/{target}: belongs to HERE/new now\n"));
+    assert_eq!(shown(&place, &ran.stdout), format!("HERE/{target}: now belongs to HERE/new\n"));
     assert_eq!(
         shown(&place, &ran.stderr),
         "note: the old file is HERE/home/.local/share/Trash/files/s.jsonl\n"
@@ -286,7 +289,10 @@ fn a_session_goes_to_another_project() {
     assert_eq!(place.read(&format!("{TRASH}/files/s.jsonl")), text);
     assert!(!place.file(&format!("{root}/--project--/s.jsonl")).exists());
     let error = run(&place, &["move", "demo-1", "new"]).failed();
-    assert_eq!(shown(&place, &error), "error: it belongs to HERE/new already\n");
+    assert_eq!(
+        shown(&place, &error),
+        format!("error: HERE/{target} already belongs to HERE/new\n")
+    );
 }
 
 #[test]

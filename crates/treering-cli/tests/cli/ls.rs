@@ -94,7 +94,7 @@ fn what_people_call_agents_and_times_is_the_same_as_in_a_search() {
         assert!(place.run(&["search", &query, "-d", "."]).code < 2, "{query}");
     }
     for (option, value, said) in [
-        ("--agent", "robot", "no dialect is named \"robot\"; there are pi, uuid, omp"),
+        ("--agent", "robot", "no agent is named \"robot\"; there are pi, uuid, omp"),
         ("--since", "soon", "\"soon\" is not a time: write 2026-01-31"),
     ] {
         let ran = place.run(&["ls", ".", option, value]);
@@ -109,7 +109,15 @@ fn nothing_to_list_is_said() {
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
     assert_eq!(ran.stderr, "note: no sessions in .\n");
     assert_eq!(place.run(&["ls", ".", "--json"]).ok(), "");
-    assert!(place.run(&["ls", "nowhere"]).failed().starts_with("error: nowhere: "));
+    for command in [
+        &["ls", "nowhere"][..],
+        &["ls", "-d", "nowhere"],
+        &["usage", "-d", "nowhere"],
+        &["gc", "-d", "nowhere"],
+    ] {
+        let error = place.run(command).failed();
+        assert!(error.starts_with("error: cannot read nowhere: "), "{error}");
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn a_pick_is_shown_and_then_done() {
     let again = place.run(&["cherry-pick", "s.jsonl", "c2", "--json"]).json().remove(0);
     assert_eq!((&again["copied"], again["skipped"][0]["from"].as_str()), (&json!([]), Some("c2")));
     let people = place.run(&["cherry-pick", "s.jsonl", "c2"]).ok();
-    assert!(people.contains("c2 is on the path already, as "), "{people}");
+    assert!(people.contains("c2 is already on the path, as "), "{people}");
     let forced = place.run(&["cherry-pick", "s.jsonl", "c2", "--force"]).ok();
     assert!(
         forced.contains(
@@ -81,6 +81,8 @@ fn what_cannot_be_picked_is_said() {
         let failed = place.run(&["cherry-pick", "s.jsonl", selection]).failed();
         assert!(failed.contains(error) && failed.contains("\nhint: "), "{failed}");
     }
+    let half = place.run(&["cherry-pick", "s.jsonl", "c1.."]).misused();
+    assert!(half.contains("a range needs both ends: FIRST..LAST"), "{half}");
     let claude = concat!(
         r#"{"type":"user","uuid":"11111111-1111-4111-8111-111111111111","parentUuid":null,"sessionId":"s","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p","version":"2.0","message":{"role":"user","content":"hi"}}"#,
         "\n"
@@ -91,7 +93,7 @@ fn what_cannot_be_picked_is_said() {
         &["edit-context", "claude.jsonl", "drop", "1111"],
     ] {
         let failed = place.run(args).failed();
-        assert!(failed.contains("claude-code sessions are never modified"), "{failed}");
+        assert!(failed.contains("treering does not write sessions of claude-code"), "{failed}");
     }
     assert_eq!(place.read("claude.jsonl"), claude);
 }

@@ -19,6 +19,14 @@ fn goto_is_remembered() {
 }
 
 #[test]
+fn goto_edit_of_an_answer_says_that_there_is_no_text() {
+    let place = Place::with_story();
+    let ran = place.run(&["goto", "s.jsonl", "a2", "--edit"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "a2\n"));
+    assert_eq!(ran.stderr, "note: a2 is not a user message: no text to edit\n");
+}
+
+#[test]
 fn goto_where_the_leaf_is_writes_nothing() {
     let place = Place::with_story();
     let before = place.read("s.jsonl");

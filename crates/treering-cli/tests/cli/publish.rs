@@ -65,7 +65,7 @@ fn a_site_is_written_once_filtered_and_redacted() {
     let error = run(&place, &["export", "--site", "mine"]).failed();
     assert!(error.contains("is not a site of treering"), "{error}");
     assert_eq!(run(&place, &["export"]).code, 2, "a session or a site");
-    let error = run(&place, &["export", "demo-1", "--since", "7d"]).failed();
+    let error = run(&place, &["export", "demo-1", "--since", "7d"]).misused();
     assert!(error.contains("choose the sessions of a site"), "{error}");
     let error = run(&place, &["export", "--site", "site", "--project", "none"]).failed();
     assert!(error.contains("nothing was written"), "{error}");

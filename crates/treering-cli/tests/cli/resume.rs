@@ -59,7 +59,7 @@ fn the_configuration_changes_the_command() {
     let mut command = place.command(&["resume", "s.jsonl", "--print"]);
     let output = command.env("TREERING_CONFIG", place.file("c.toml")).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("no dialect is named \"robot\""), "{error}");
+    assert!(error.contains("no agent is named \"robot\""), "{error}");
 }
 
 #[test]

@@ -53,7 +53,17 @@ fn directories_files_and_names_only() {
     );
     assert_eq!(files(&["search", "-l", "nothing", "--dir", "deep"]), ["deep/er/still/t.jsonl"]);
     assert_eq!(files(&["search", "-l", "nothing", "-d", "s.jsonl", "-d", "deep"]).len(), 2);
-    assert!(place.run(&["search", "x", "-d", "nowhere"]).failed().starts_with("error: nowhere: "));
+    let error = place.run(&["search", "x", "-d", "nowhere"]).failed();
+    assert!(error.starts_with("error: cannot read nowhere: "), "{error}");
+}
+
+#[test]
+fn a_search_without_any_session_says_where_it_looks() {
+    let place = Place::empty();
+    insta::assert_snapshot!(place.run(&["search", "x"]).failed(), @r"
+    note: there are no sessions to search
+    hint: `treering ls --all` shows where treering looks; `--dir DIR` searches elsewhere
+    ");
 }
 
 #[test]

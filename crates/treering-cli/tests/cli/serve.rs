@@ -121,7 +121,7 @@ fn an_address_or_a_token_file_that_cannot_be_used_is_explained() {
     let failed = place.run(&["serve", "--listen", "127.0.0.1:0", "--token-file", "short"]).failed();
     assert!(failed.contains("holds no token") && !failed.contains("secret"), "{failed}");
     let failed = place.run(&["serve", "--listen", "nonsense", "--token-file", "token"]);
-    assert_eq!(failed.code, 1);
+    assert_eq!(failed.code, 2);
     assert!(failed.stderr.contains("cannot listen on nonsense"), "{}", failed.stderr);
 }
 

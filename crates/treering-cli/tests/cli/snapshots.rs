@@ -301,7 +301,7 @@ fn no_command_is_without_a_snapshot() {
         let usage = help.split("Usage:").nth(1).unwrap();
         let has_json = usage.lines().any(|line| line.trim_start().starts_with("--json"));
         assert_eq!(has_json, of_it().any(|line| line.contains("--json")), "{name} --json");
-        let takes_a_session = usage.lines().next().unwrap().contains("FILE");
+        let takes_a_session = usage.lines().next().unwrap().contains("<SESSION>");
         let is_tried = ON_A_SESSION.trim().lines().any(|line| is_of_it(&line));
         // A file that is not there yet is what it begins.
         assert!(is_tried || !takes_a_session || name == "append", "{name} without a session");

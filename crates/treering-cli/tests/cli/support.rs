@@ -31,6 +31,13 @@ impl Ran {
         self.stderr
     }
 
+    /// Stderr of a run whose command line must have been invalid.
+    #[track_caller]
+    pub(crate) fn misused(self) -> String {
+        assert_eq!((self.code, self.stdout.as_str()), (2, ""), "{}", self.stderr);
+        self.stderr
+    }
+
     /// Stdout of a run that must have gone well, as JSON, one value a line.
     #[track_caller]
     pub(crate) fn json(self) -> Vec<Value> {

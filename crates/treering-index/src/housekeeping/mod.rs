@@ -45,7 +45,7 @@ pub enum Reason {
     #[error("it was written to a moment ago")]
     Recent,
     /// The session is already compressed.
-    #[error("it is archived already")]
+    #[error("it is already archived")]
     Archived,
     /// The session is not compressed.
     #[error("it is not archived")]
@@ -57,7 +57,7 @@ pub enum Reason {
     #[error("it is in a database, which only its agent changes")]
     Stored,
     /// The target already exists.
-    #[error("it exists already")]
+    #[error("it already exists")]
     Exists,
     /// Another program wrote to the file meanwhile, or replaced it.
     #[error("another program wrote to it in the meantime; nothing was changed")]

@@ -67,7 +67,7 @@ pub(crate) async fn page(call: Call) -> Answered {
     page.attr("data-dialects", &writable_dialects());
     let refused = match (&about.read_only, can_write(&call)) {
         (_, false) => Some("the token may only read"),
-        (Some(_), true) => Some("sessions of this agent are only read; fork it to continue"),
+        (Some(_), true) => Some("sessions of this agent are read-only; fork it to continue"),
         (None, true) => None,
     };
     page.attr("data-read-only", refused.unwrap_or_default());
@@ -141,7 +141,7 @@ fn composer(page: &mut Html, call: &Call, is_writable: bool) {
             page.raw("<p class=note>The token may only read: talking to a model needs one with the scope to write.</p>");
         }
         _ if !is_writable => {
-            page.raw("<p class=note>Sessions of this agent are only read: fork it to talk to a model.</p>");
+            page.raw("<p class=note>Sessions of this agent are read-only: fork it to talk to a model.</p>");
         }
         None => {
             page.raw("<p class=note>To talk to a model here, configure one as for <code>treering chat</code> (an API key such as <code>ANTHROPIC_API_KEY</code>, or <code>[summarizer]</code> in the configuration) and start the server again.</p>");

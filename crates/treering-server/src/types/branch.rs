@@ -43,7 +43,7 @@ api_object! { request
     NewFork {
         /// The entry that the fork ends at; the leaf of the session if there is none.
         at: Option<EntryName>,
-        /// The dialect of the fork; that of the session if there is none, or pi's if that is only read.
+        /// The dialect of the fork; that of the session if there is none, or pi's if that one is read-only.
         dialect: Option<DialectName>,
         /// The id; a UUID if there is none.
         id: Option<NewId>,
@@ -63,7 +63,7 @@ api_object! { request
         last: Option<EntryName>,
         /// The session to copy from; this one if there is none.
         from: Option<NewId>,
-        /// Whether entries that are on the path already are copied again.
+        /// Whether entries that are already on the path are copied again.
         force: Option<bool>,
         /// Whether nothing is written.
         dry_run: Option<bool>,

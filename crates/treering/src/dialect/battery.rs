@@ -1,4 +1,4 @@
-//! Checks that every dialect whose files are only read must pass, run on a fixture of each.
+//! Checks that every read-only dialect must pass, run on a fixture of each.
 
 use super::split::{SegmentKind, split};
 use super::{Class, Dialect, QuickRead};

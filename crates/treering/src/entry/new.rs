@@ -397,7 +397,7 @@ impl NewEntry {
             ObjectEnd::Closed(end) if end == object.len() => {}
             _ => return Err(invalid("not a JSON object")),
         }
-        let type_name = type_name.ok_or_else(|| invalid("\"type\" is missing"))?;
+        let type_name = type_name.ok_or_else(|| invalid("\"type\" is missing or not a string"))?;
         if type_name == "session" {
             return Err(invalid("a session's header is not an entry"));
         }

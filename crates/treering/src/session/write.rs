@@ -184,7 +184,7 @@ impl Session {
     /// let entries = ["one", "two", "three"].map(|text| [Message::user(text).into()]);
     /// let appends = [
     ///     Append::new(&entries[0]),
-    ///     Append::new(&entries[1]).expecting(&Position::Start), // the first entry is there already
+    ///     Append::new(&entries[1]).expecting(&Position::Start), // the first entry is already there
     ///     Append::new(&entries[2]),
     /// ];
     /// let done = session.append_each(&appends)?;

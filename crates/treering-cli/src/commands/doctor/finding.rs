@@ -82,7 +82,7 @@ fn write_all(diagnosis: &Diagnosis, detail: Detail, out: &mut Output) -> Result<
     let Diagnosis { path, dialect, entries, findings, .. } = diagnosis;
     let entries = count(*entries, "entry", "entries");
     if findings.is_empty() {
-        return Ok(writeln!(out, "no problems in {entries}")?);
+        return Ok(writeln!(out, "no findings in {entries}")?);
     }
     let size = size(diagnosis.size);
     writeln!(out, "{} in {entries} ({dialect}, {size})", tally(severities(findings)))?;

@@ -17,7 +17,7 @@ use treering::catalog::Progress;
 use treering::doctor::{Repair, RepairOptions, RepairTo, plan_repair};
 use treering_index::SessionIndex;
 
-/// Check session files for problems, and repair them
+/// Check session files for damage, and repair them
 ///
 /// Reads every byte and changes nothing, unless `--repair` is given: then a repaired copy is written
 /// next to the file. In the copy, every line is a complete record and every entry has its parent;
@@ -75,7 +75,10 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let (files, is_lacking) = files(&args.paths);
     let is_single = args.paths.len() == 1 && !args.paths[0].is_dir();
     if args.output.is_some() && !is_single {
-        return Err(Failure::message("`--output` is for one file"));
+        return Err(Failure::Usage {
+            what: "`--output` names one file, and there may be several copies".to_owned(),
+            hint: "repair one file at a time, or leave it out".to_owned(),
+        });
     }
     let detail = match is_single {
         true if args.verbose => Detail::Verbose,

@@ -28,7 +28,7 @@ impl DoctorTotals {
         }
     }
 
-    /// Writes `12 sessions: 3 with errors or warnings (9 errors, 1 note), 1 other file …`.
+    /// Writes `12 sessions: 3 with errors or warnings (9 errors, 1 note); 1 file …`.
     pub(super) fn write(&self, out: &mut Output) -> Result<(), Failure> {
         let sessions = count(self.files, "session", "sessions");
         let ill = match self.ill {
@@ -37,8 +37,8 @@ impl DoctorTotals {
         };
         let mut line = format!("{sessions}: {ill} ({})", tally(self.severities));
         if self.unreadable > 0 {
-            let unreadable = count(self.unreadable, "other file", "other files");
-            line += &format!(", {unreadable} that cannot be read as one");
+            let unreadable = count(self.unreadable, "file", "files");
+            line += &format!("; {unreadable} could not be read as a session");
         }
         Ok(writeln!(out, "{}", out.paint(Style::Heading, &line))?)
     }

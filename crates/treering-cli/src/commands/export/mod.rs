@@ -32,7 +32,7 @@ use treering_search::Since;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The session: a file, an id, a name, `@latest`, or a URL (https://HOST/s/ID)
-    #[arg(required_unless_present = "site")]
+    #[arg(value_name = "SESSION", required_unless_present = "site")]
     pub(crate) file: Option<SessionArg>,
     /// Write a site of many sessions to this directory, or update it
     #[arg(
@@ -115,8 +115,10 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     let file = match (&args.site, &args.file) {
         (Some(dir), _) => return site::write(args, dir, store, out),
         (None, _) if args.agent.is_some() || args.project.is_some() || args.since.is_some() => {
-            let what = "--agent, --project and --since choose the sessions of a site";
-            return Err(Failure::with_hint(what, "name its directory with `--site DIR`"));
+            return Err(Failure::Usage {
+                what: "--agent, --project and --since choose the sessions of a site".to_owned(),
+                hint: "name its directory with `--site DIR`".to_owned(),
+            });
         }
         (None, Some(file)) => file,
         (None, None) => return Err(Failure::message("name a session, or a directory with --site")),
@@ -157,7 +159,7 @@ fn write_somewhere(
             let written = write_file(&path, existing, |file| write(export, format, session, file));
             let bytes = written.map_err(|failure| match failure {
                 Failure::Stdout(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    let what = format!("{} exists already", path.display());
+                    let what = format!("{} already exists", path.display());
                     let hint = "`--force` replaces it, `-o FILE` chooses another name";
                     Failure::with_hint(what, hint)
                 }

@@ -77,7 +77,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
     let now = clock::now();
-    let places = places(args);
+    let places = sessions::places_in(&args.dir)?;
     let project = project(args, &places)?;
     let store = store.open()?.filter(|_| args.directory.is_none() && args.dir.is_empty());
     let contents = match (&args.directory, &store) {
@@ -134,13 +134,6 @@ impl Args {
     }
 }
 
-fn places(args: &Args) -> Places {
-    match args.dir.is_empty() {
-        true => sessions::places(),
-        false => sessions::places().only(args.dir.iter().cloned()),
-    }
-}
-
 fn index(args: &Args, places: Places) -> SessionIndex {
     match args.no_cache {
         true => SessionIndex::new(places).with_cache(None),
@@ -160,11 +153,7 @@ fn project(args: &Args, places: &Places) -> Result<Option<ProjectFilter>, Failur
 
 /// Returns the sessions of a directory that the user named.
 fn in_directory(dir: &Path) -> Result<Contents, Failure> {
-    // The library treats a missing directory as empty, but a user who typed it made a mistake.
-    if let Err(error) = std::fs::read_dir(dir) {
-        return Err(Failure::io("read", dir, &error));
-    }
-    let places = sessions::places().only([dir.to_owned()]);
+    let places = sessions::places_in(&[dir.to_owned()])?;
     Ok(sessions::read(&SessionIndex::new(places).with_cache(None)))
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct Args {
     /// Requests up to this time; a day is included completely
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
-    /// Sessions of this agent: pi, omp, claude, codex …
+    /// Sessions of this agent: pi, omp, claude-code, codex … (`treering help formats` lists them)
     #[arg(long, value_name = "NAME", value_parser = treering_search::agent)]
     agent: Option<Dialect>,
     /// Sessions of this project: a directory, or its last name
@@ -150,7 +150,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     let prices = prices::in_force()?;
     let loaded = match store.open()?.filter(|_| args.dir.is_empty()) {
         Some(store) => in_store(&store, args, project.as_ref())?,
-        None => on_this_machine(args),
+        None => on_this_machine(args)?,
     };
     let wanted: Vec<UsageSession<'_>> = loaded
         .sessions
@@ -205,11 +205,8 @@ fn usage_error(what: &str) -> Failure {
     Failure::Usage { what: safe_line(what), hint }
 }
 
-fn on_this_machine(args: &Args) -> LoadedSessions {
-    let places = match args.dir.is_empty() {
-        true => sessions::places(),
-        false => sessions::places().only(args.dir.iter().cloned()),
-    };
+fn on_this_machine(args: &Args) -> Result<LoadedSessions, Failure> {
+    let places = sessions::places_in(&args.dir)?;
     let index = match args.no_cache {
         true => SessionIndex::new(places).with_cache(None),
         false => SessionIndex::new(places),
@@ -221,7 +218,7 @@ fn on_this_machine(args: &Args) -> LoadedSessions {
         (info, events)
     };
     let sessions = found.contents.sessions.into_iter().map(&mut events).collect();
-    LoadedSessions { sessions, seed: found.seed, skipped: found.contents.skipped }
+    Ok(LoadedSessions { sessions, seed: found.seed, skipped: found.contents.skipped })
 }
 
 /// Reads the sessions of a store. A session that cannot be read is reported and left out.

@@ -81,9 +81,7 @@ impl FileActionWorker {
                 let note = match agent.reads_archives() {
                     true => format!("archived, {sizes}"),
                     false => {
-                        format!(
-                            "archived, {sizes}; {agent} does not find it until it is unarchived"
-                        )
+                        format!("archived, {sizes}; {agent} cannot find it until it is unarchived")
                     }
                 };
                 Ok(vec![moved(path, &packed.path)?, PickerEvent::Notice(note)])

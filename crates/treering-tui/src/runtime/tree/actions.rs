@@ -368,7 +368,7 @@ fn export(session: &Session, id: &str, file: &Path) -> Result<String, String> {
     match written {
         Ok(bytes) => Ok(format!("written: {name} ({})", treering_display::number::size(bytes))),
         Err(treering_export::Error::Write(error)) if error.kind() == ErrorKind::AlreadyExists => {
-            Err(format!("{name} exists already; choose another name"))
+            Err(format!("{name} already exists; choose another name"))
         }
         Err(error) => Err(format!("{name}: {error}")),
     }

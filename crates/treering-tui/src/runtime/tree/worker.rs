@@ -220,8 +220,8 @@ impl TreeWorker {
 
 /// Returns the notice about a file with problems.
 fn damage(count: usize, file: &Path) -> String {
-    let problems = if count == 1 { "1 problem" } else { &format!("{count} problems") };
-    format!("{problems} in this file; for details: treering doctor {}", file.display())
+    let findings = if count == 1 { "1 finding" } else { &format!("{count} findings") };
+    format!("{findings} in this file; for details: treering doctor {}", file.display())
 }
 
 /// Returns the notice about a file that has lost entries.
