@@ -99,7 +99,7 @@ impl Command {
         };
         match status {
             Ok(status) if status.success() => match sink.finish() {
-                text if text.is_empty() => Err(SummaryError::Empty),
+                text if text.is_empty() => Err(SummaryError::Command("printed nothing".into())),
                 text => Ok(text),
             },
             Ok(status) => Err(failed(format!("failed ({status})"))),

@@ -303,7 +303,7 @@ impl SummarizerConfig {
         let key = key.ok_or_else(|| missing("anthropic", "a key (ANTHROPIC_API_KEY)"))?;
         let model = self.model.as_deref().unwrap_or(Anthropic::MODEL);
         let mut built = Anthropic::new(self.http()?, key, model);
-        self.fill(&mut built.base_url, &mut built.context_window, &mut built.max_output_tokens);
+        self.fill(&mut built.base_url, &mut built.context_window, &mut built.max_output_tokens)?;
         Ok(built)
     }
 
@@ -315,16 +315,28 @@ impl SummarizerConfig {
         let model = self.model.as_deref();
         let model = model.ok_or_else(|| missing("openai", "a model (TREERING_MODEL)"))?;
         let mut built = OpenAi::new(self.http()?, self.key.clone(), model);
-        self.fill(&mut built.base_url, &mut built.context_window, &mut built.max_output_tokens);
+        self.fill(&mut built.base_url, &mut built.context_window, &mut built.max_output_tokens)?;
         Ok(built)
     }
 
-    fn fill(&self, base_url: &mut String, window: &mut u64, output: &mut u64) {
+    fn fill(
+        &self,
+        base_url: &mut String,
+        window: &mut u64,
+        output: &mut u64,
+    ) -> Result<(), ConfigError> {
         if let Some(configured) = &self.base_url {
+            let url = reqwest::Url::parse(configured).ok();
+            if !url.is_some_and(|url| matches!(url.scheme(), "http" | "https")) {
+                return Err(ConfigError::Value(
+                    "the base URL must be an address such as http://localhost:11434".into(),
+                ));
+            }
             base_url.clone_from(configured);
         }
         *window = self.context_window.unwrap_or(*window);
         *output = self.max_output_tokens.unwrap_or(*output);
+        Ok(())
     }
 
     fn program(&self) -> Result<Program, ConfigError> {
@@ -334,7 +346,7 @@ impl SummarizerConfig {
                 let mut words = words.iter().map(Into::into);
                 Ok(Program::Direct(words.next().unwrap_or_default(), words.collect()))
             }
-            _ => Err(missing("command", "a command (TREERING_SUMMARIZER_COMMAND)")),
+            _ => Err(missing("command", "a program to run (TREERING_SUMMARIZER_COMMAND)")),
         }
     }
 
@@ -395,6 +407,7 @@ mod tests {
             ("provider = 'command'", "TREERING_SUMMARIZER_COMMAND"),
             ("provider = 'command'\ncommand = []", "TREERING_SUMMARIZER_COMMAND"),
             ("provider = 'openai'\nmodel = 'm'\nkey = 'k'\nidle_timeout = -1", "positive"),
+            ("provider = 'openai'\nmodel = 'm'\nbase_url = 'localhost:11434'", "http://"),
         ] {
             let error = with(file, &[]).unwrap().build().unwrap_err().to_string();
             assert!(error.contains(needs), "{file}: {error}");

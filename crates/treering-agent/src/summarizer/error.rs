@@ -46,7 +46,7 @@ pub enum SummaryError {
     #[error("the answer is incomplete: it reached the output limit")]
     Length,
     /// There is no text in the answer.
-    #[error("the answer is empty")]
+    #[error("the model's answer is empty")]
     Empty,
     /// The model called a tool although none were offered.
     #[error("the model called a tool instead of answering")]

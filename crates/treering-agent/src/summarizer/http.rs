@@ -361,7 +361,13 @@ impl Http {
             let limit = self.options.timeouts.connect;
             return SummaryError::Timeout { waiting: Waiting::Connect, limit };
         }
-        SummaryError::Connection(explain(error))
+        match error.url().filter(|_| error.is_connect()) {
+            Some(url) => {
+                let server = url.origin().ascii_serialization();
+                SummaryError::Connection(format!("cannot reach {server}: {}", root_cause(&error)))
+            }
+            None => SummaryError::Connection(explain(error)),
+        }
     }
 
     /// Converts a status other than success to an error.
@@ -399,6 +405,15 @@ fn message(body: &str) -> String {
         None if body.is_empty() => "no reason given".into(),
         None => body.to_owned(),
     }
+}
+
+/// Returns the text of the first cause of an error.
+fn root_cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(earlier) = cause.source() {
+        cause = earlier;
+    }
+    excerpt(&cause.to_string())
 }
 
 /// Returns an error of the HTTP client with its causes, without the address, which may contain a

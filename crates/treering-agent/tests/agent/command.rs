@@ -60,7 +60,8 @@ async fn a_failure_quotes_the_end_of_standard_error() {
     let none = Command::new(Program::Direct("/no/such/program".into(), vec![]));
     let SummaryError::Command(text) = run(&none, "").await.unwrap_err() else { panic!() };
     assert!(text.starts_with("cannot be started"), "{text}");
-    assert_eq!(run(&shell("true"), "").await.unwrap_err(), SummaryError::Empty);
+    let silent = SummaryError::Command("printed nothing".into());
+    assert_eq!(run(&shell("true"), "").await.unwrap_err(), silent);
 }
 
 /// Runs `line`, which writes a word once it and its children run, until `stop` stops it; then waits

@@ -61,7 +61,8 @@ async fn a_server_that_is_not_up_yet() {
     let address = socket.local_addr().unwrap();
     let mut job = Job::start(Api::OpenAi, &format!("http://{address}/v1"));
     let (error, pause) = job.pauses.recv().await.unwrap();
-    assert!(matches!(error, SummaryError::Connection(_)), "{error}");
+    let SummaryError::Connection(text) = error else { panic!("{error}") };
+    assert!(text.starts_with(&format!("cannot reach http://{address}: ")), "{text}");
     let _server =
         Server::on(socket.listen(8).unwrap(), vec![answer(&whole(Api::OpenAi, &["Yes"]))]);
     crate::support::pass(pause).await;
