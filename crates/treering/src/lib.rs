@@ -3,8 +3,8 @@
 //! An agent's conversation is a tree: every entry names its parent, branching moves a leaf pointer,
 //! nothing is ever rewritten, and what the model sees is the path from the leaf to the root with
 //! compactions and branch summaries applied. treering stores such trees as append-only JSONL files,
-//! compatible with version 3 of the pi session format, and promises to lose nothing: not to a crash,
-//! a full disk, a second process, or a damaged line.
+//! compatible with version 3 of the pi session format, and is built to lose nothing in a crash, on a
+//! full disk, with several processes on one file, or around a damaged line.
 //!
 //! ```
 //! use treering::{Catalog, Message};
@@ -24,12 +24,12 @@
 //! ```
 //!
 //! Data flows one way: bytes ([`storage`]) → lines → entries ([`entry`]) → tree ([`tree`]) → path →
-//! context ([`context`]) → provider messages ([`provider`]). Writes go the other way through one
-//! door, [`Session::append_all`]. The library is synchronous, prints nothing, reads no environment and
-//! knows no home directory.
+//! context ([`context`]) → provider messages ([`provider`]). Writes go the other way, and all of
+//! them end in [`Journal::append`](storage::Journal::append). The library is synchronous, prints nothing,
+//! and reads no environment variables.
 //!
 //! The root holds the types that every program uses. Everything else is in a module named after its
-//! job.
+//! purpose.
 
 pub mod branch_summary;
 pub mod catalog;
