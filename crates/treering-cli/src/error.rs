@@ -36,7 +36,7 @@ pub(crate) enum Failure {
     /// The output is closed, and the command may have changed files before.
     Report(io::Error),
     /// The failure was already reported on stdout.
-    Said,
+    Reported,
     /// A signal ended the terminal interface. The value is its number, if the system has numbers.
     Signal(Option<i32>),
 }
@@ -113,7 +113,7 @@ impl From<io::Error> for Failure {
 /// Writes to stderr what happened and what to do. `file` is the session of the command.
 pub(crate) fn report(failure: &Failure, file: Option<&Path>) {
     let (what, hint) = match failure {
-        Failure::Said => return,
+        Failure::Reported => return,
         Failure::Library(error) => (error.to_string(), hint(error, file)),
         Failure::Input { line, error } => {
             (format!("input line {line}: {error}"), hint(error, file))

@@ -247,7 +247,7 @@ fn failure_line(failure: Failure) -> String {
         }
         Failure::Message { what, hint: None } => what,
         Failure::Stdout(error) | Failure::Report(error) => error.to_string(),
-        Failure::Said | Failure::Signal(_) => String::new(),
+        Failure::Reported | Failure::Signal(_) => String::new(),
     }
 }
 

@@ -138,7 +138,7 @@ fn set(work: Work) {
 }
 
 /// Sets the description of the current work. The text must be safe to show.
-pub(crate) fn doing(text: &str) {
+pub(crate) fn set_activity(text: &str) {
     set(Work::Text(excerpt(text, LONGEST)));
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn redactor(emails: bool, home: bool, patterns: &[String]) -> Result<
 }
 
 /// Reports the replacements on stderr, in one line.
-pub(crate) fn tell(report: &Report) {
+pub(crate) fn report_replacements(report: &Report) {
     let sums = report.sums();
     let kinds: Vec<String> =
         sums.iter().map(|sum| format!("{} {}", sum.occurrences, sum.kind)).collect();

@@ -54,7 +54,7 @@ impl SessionArg {
     /// Opens the session with options.
     pub(crate) fn open_with(&self, options: OpenOptions) -> Result<Session, treering::Error> {
         let name = self.path.file_name().unwrap_or(self.path.as_os_str());
-        progress::doing(&format!("reading {}", safe_line(&name.to_string_lossy())));
+        progress::set_activity(&format!("reading {}", safe_line(&name.to_string_lossy())));
         match &self.stored {
             Some(StoreSession { store, id }) => Session::open_in(store, id, options),
             None => Session::open_with(&self.path, options),

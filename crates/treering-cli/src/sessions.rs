@@ -195,7 +195,7 @@ fn suggest(error: &AddressError, list: String) -> Failure {
                 "hint",
                 "give more of the id or the name, or the path of the one you mean",
             );
-            Failure::Said
+            Failure::Reported
         }
         AddressError::Unknown { near, .. } => {
             let hint = match near.is_empty() {

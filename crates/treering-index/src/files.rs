@@ -108,13 +108,13 @@ impl Files {
     pub(crate) fn of<'a>(places: impl IntoIterator<Item = &'a Place>) -> Self {
         let mut files = Files::default();
         for place in places {
-            files.look_through(place);
+            files.list_place(place);
         }
         files.found.sort_by_key(|file| std::cmp::Reverse(file.stamp.modified));
         files
     }
 
-    fn look_through(&mut self, place: &Place) {
+    fn list_place(&mut self, place: &Place) {
         let device = std::fs::metadata(&place.dir).map_or(0, |metadata| identity(&metadata).0);
         let mut rest = vec![(place.dir.clone(), place.depth)];
         while let Some((dir, depth)) = rest.pop() {
@@ -122,7 +122,7 @@ impl Files {
                 self.leave_out(dir, "it is on another file system; name it to search it");
                 continue;
             }
-            let below = match self.look_into(&dir, place) {
+            let below = match self.list_directory(&dir, place) {
                 Ok(below) => below,
                 // The directory never existed, or was removed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -148,7 +148,7 @@ impl Files {
     }
 
     /// Adds the files in a directory, and returns its subdirectories.
-    fn look_into(&mut self, dir: &Path, place: &Place) -> io::Result<Vec<PathBuf>> {
+    fn list_directory(&mut self, dir: &Path, place: &Place) -> io::Result<Vec<PathBuf>> {
         let names = place.names;
         if !self.is_new(&std::fs::metadata(dir)?) {
             return Ok(Vec::new());
@@ -181,13 +181,13 @@ impl Files {
             below.iter().filter_map(|dir| dir.file_name()).map(OsStr::to_owned).collect();
         let found = self.found.iter_mut().skip(first);
         found.for_each(|found| found.add_subagents(&directories));
-        databases.into_iter().for_each(|database| self.look_into_database(database));
+        databases.into_iter().for_each(|database| self.list_database(database));
         Ok(below)
     }
 
     /// Adds the sessions in a database. A file in the same directory, or below, with the id of one
     /// is an older copy.
-    fn look_into_database(&mut self, path: PathBuf) {
+    fn list_database(&mut self, path: PathBuf) {
         let Ok(metadata) = path.metadata() else { return };
         if !metadata.is_file() || !self.is_new(&metadata) {
             return;

@@ -57,7 +57,7 @@ struct State {
     ids: HashMap<PathBuf, SessionId>,
     /// Whether the index has to be read again before the sessions are listed.
     is_stale: bool,
-    looked: Option<Instant>,
+    checked: Option<Instant>,
     /// The number of changes so far, and the last change of each session.
     count: u64,
     changes: HashMap<SessionId, LastChange>,
@@ -114,7 +114,7 @@ impl LocalStore {
     /// Returns the state after checking the files.
     fn current(&self) -> MutexGuard<'_, State> {
         let mut state = self.state();
-        let found = self.look(&mut state);
+        let found = self.check_files(&mut state);
         self.read(&mut state, found);
         state
     }
@@ -128,7 +128,7 @@ impl LocalStore {
         let mut state = self.state();
         for is_read in [false, true] {
             if is_read {
-                let found = self.look_at_all(&mut state);
+                let found = self.check_all_files(&mut state);
                 self.read(&mut state, Some(found));
             }
             let path = state.paths.get(id).filter(|path| path.exists() || is_stored(path)).cloned();
@@ -143,9 +143,9 @@ impl LocalStore {
     }
 
     /// Checks the files that may have changed. Returns all files, if all were checked.
-    fn look(&self, state: &mut State) -> Option<Files> {
-        if state.looked.is_none_or(|looked| looked.elapsed() >= self.interval) {
-            return Some(self.look_at_all(state));
+    fn check_files(&self, state: &mut State) -> Option<Files> {
+        if state.checked.is_none_or(|checked| checked.elapsed() >= self.interval) {
+            return Some(self.check_all_files(state));
         }
         let followed = state.files.iter().filter(|(_, file)| file.is_followed);
         let changed: Vec<(PathBuf, Stamp)> = followed
@@ -161,7 +161,7 @@ impl LocalStore {
     }
 
     /// Checks all files and returns them.
-    fn look_at_all(&self, state: &mut State) -> Files {
+    fn check_all_files(&self, state: &mut State) -> Files {
         let files = Files::of(self.index.places().iter());
         let mut gone = std::mem::take(&mut state.files);
         for found in &files.found {
@@ -177,7 +177,7 @@ impl LocalStore {
         for path in gone.into_keys() {
             state.note_removed(&path);
         }
-        state.looked = Some(Instant::now());
+        state.checked = Some(Instant::now());
         files
     }
 
@@ -287,7 +287,7 @@ impl Store for LocalStore {
         })?;
         let mut state = self.state();
         state.created.remove(id);
-        self.look_at_all(&mut state);
+        self.check_all_files(&mut state);
         Ok(())
     }
 

@@ -207,7 +207,7 @@ impl<F: FnMut(Step<'_>)> Reading<F> {
         match known {
             CachedFile::Session(info) => {
                 self.contents.sessions.push(*info);
-                self.tell();
+                self.report();
             }
             CachedFile::NoSession(reason) => self.skip_file(path, reason, true),
         }
@@ -223,7 +223,7 @@ impl<F: FnMut(Step<'_>)> Reading<F> {
         self.contents.skipped.push(Skipped { path, reason, is_no_session });
     }
 
-    fn tell(&mut self) {
+    fn report(&mut self) {
         self.progress.done += 1;
         (self.step)(Step { progress: self.progress, session: self.contents.sessions.last() });
     }

@@ -67,9 +67,9 @@ impl Stamp {
 /// use treering_index::{FileChange, Places, Watch};
 /// let mut watch = Watch::new(Places::default().only([dir.path().to_owned()]));
 /// std::fs::write(dir.path().join("new.jsonl"), "{}\n")?;
-/// let events = watch.look();
+/// let events = watch.poll();
 /// assert_eq!(events[0].change, FileChange::New);
-/// assert!(watch.look().is_empty());
+/// assert!(watch.poll().is_empty());
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug)]
@@ -81,15 +81,15 @@ pub struct Watch {
 impl Watch {
     /// Begins to watch. Existing files are not reported.
     pub fn new(places: Places) -> Self {
-        let known = look(&places).map(|file| (file.path, file.stamp)).collect();
+        let known = stamped_files(&places).map(|file| (file.path, file.stamp)).collect();
         Watch { places, known }
     }
 
     /// Returns the changes since the last poll, in the order of paths.
-    pub fn look(&mut self) -> Vec<Event> {
+    pub fn poll(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         let mut known = HashMap::with_capacity(self.known.len());
-        for FoundFile { path, stamp } in look(&self.places) {
+        for FoundFile { path, stamp } in stamped_files(&self.places) {
             let change = match self.known.remove(&path) {
                 Some(before) => stamp.since(&before),
                 None => Some(FileChange::New),
@@ -104,7 +104,7 @@ impl Watch {
     }
 }
 
-fn look(places: &Places) -> impl Iterator<Item = FoundFile> {
+fn stamped_files(places: &Places) -> impl Iterator<Item = FoundFile> {
     Files::of(places.iter()).found.into_iter()
 }
 
@@ -121,14 +121,14 @@ mod tests {
             fs::write(at(name), "four").unwrap();
         }
         let mut watch = Watch::new(Places::default().only([dir.path().to_owned()]));
-        assert_eq!(watch.look(), []);
+        assert_eq!(watch.poll(), []);
         fs::write(at("grows.jsonl"), "longer").unwrap();
         fs::write(at("shrinks.jsonl"), "x").unwrap();
         fs::write(at("other"), "longer").unwrap();
         fs::rename(at("other"), at("replaced.jsonl")).unwrap();
         fs::remove_file(at("gone.jsonl")).unwrap();
         fs::write(at("appears.jsonl"), "").unwrap();
-        let events = watch.look();
+        let events = watch.poll();
         let expected = [
             ("appears.jsonl", FileChange::New),
             ("gone.jsonl", FileChange::Gone),
@@ -138,6 +138,6 @@ mod tests {
         ];
         let expected = expected.map(|(name, change)| Event { path: at(name), change });
         assert_eq!(events, expected);
-        assert_eq!(watch.look(), []);
+        assert_eq!(watch.poll(), []);
     }
 }

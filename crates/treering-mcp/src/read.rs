@@ -127,7 +127,7 @@ pub(crate) fn search(
         let found = match found {
             Found::Session(found) => found,
             Found::Searched(progress) => {
-                control.tell(progress);
+                control.report(progress);
                 return ControlFlow::Continue(());
             }
             _ => return ControlFlow::Continue(()),

@@ -85,7 +85,7 @@ impl<'a> Control<'a> {
     }
 
     /// Reports the progress.
-    pub fn tell(&self, progress: Progress) {
+    pub fn report(&self, progress: Progress) {
         (self.progress)(progress);
     }
 }
@@ -98,7 +98,7 @@ impl fmt::Debug for Control<'_> {
 
 impl Sessions for SessionIndex {
     fn list(&self, control: &Control<'_>) -> Result<Vec<SessionInfo>, String> {
-        Ok(self.read(|step| control.tell(step.progress)).sessions)
+        Ok(self.read(|step| control.report(step.progress)).sessions)
     }
 
     fn open(&self, info: &SessionInfo) -> Result<Arc<Session>, String> {
@@ -116,7 +116,7 @@ impl Sessions for SessionIndex {
     }
 
     fn usage(&self, control: &Control<'_>) -> Result<UsageRead, String> {
-        let mut found = self.read_usage(|step| control.tell(step.progress));
+        let mut found = self.read_usage(|step| control.report(step.progress));
         let events = |info: SessionInfo| {
             let events = found.events.remove(&info.path)?;
             Some((info, Arc::new(events)))

@@ -154,9 +154,9 @@ impl Sessions for Endless {
         control: &Control<'_>,
         _: &mut dyn FnMut(Found) -> ControlFlow<()>,
     ) -> Result<Summary, String> {
-        control.tell(Progress::new(1, 4));
-        control.tell(Progress::new(1, 4));
-        control.tell(Progress::new(3, 4));
+        control.report(Progress::new(1, 4));
+        control.report(Progress::new(1, 4));
+        control.report(Progress::new(3, 4));
         self.begun.lock().unwrap().send(()).unwrap();
         while !control.is_canceled() {
             std::thread::yield_now();

@@ -106,7 +106,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl QueuedAppend {
-    fn tell(&self, state: AppendState) {
+    fn set_state(&self, state: AppendState) {
         *lock(&self.state) = state;
         self.changed.notify_one();
     }
@@ -193,7 +193,7 @@ impl Appends {
     fn hand_over(&self) {
         let mut queue = lock(&self.queue);
         match queue.waiting.pop_front() {
-            Some(next) => next.tell(AppendState::Leads),
+            Some(next) => next.set_state(AppendState::Leads),
             None => queue.leaders -= 1,
         }
     }
@@ -214,7 +214,7 @@ impl Appends {
         drop(queue);
         if let [alone] = &*batch.members {
             let result = alone.append.send(pool);
-            return alone.tell(AppendState::Sent(result));
+            return alone.set_state(AppendState::Sent(result));
         }
         // All transactions lock sessions in the same order, so that they cannot deadlock.
         batch
@@ -226,7 +226,7 @@ impl Appends {
             together(connection, &appends.collect::<Vec<_>>(), deadline)
         });
         for (number, member) in batch.members.iter().enumerate() {
-            member.tell(match &sent {
+            member.set_state(match &sent {
                 Ok(Some(results)) => match results.get(number) {
                     Some(is_done) => AppendState::Sent(Ok(*is_done)),
                     None => AppendState::Sent(Err(unanswered())),
@@ -261,7 +261,7 @@ impl Drop for Batch<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             for member in &self.members {
-                member.tell(AppendState::Sent(Err(unanswered())));
+                member.set_state(AppendState::Sent(Err(unanswered())));
             }
         }
         self.appends.hand_over();

@@ -30,7 +30,8 @@ pub struct Check {
     pub detail: String,
 }
 
-const LOOK: &str = "SELECT current_setting('fsync'), current_setting('full_page_writes'),
+const SETTINGS_AND_ROLES: &str =
+    "SELECT current_setting('fsync'), current_setting('full_page_writes'),
     current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
     r.rolsuper, r.rolbypassrls, current_user::text, current_setting('server_version'),
     (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
@@ -56,7 +57,7 @@ impl PostgresStore {
     /// separated.
     pub fn check(&self) -> Result<Vec<Check>> {
         let deadline = self.shared.pool.deadline();
-        let checks = self.repeat(deadline, |connection| look(connection, deadline));
+        let checks = self.repeat(deadline, |connection| run_checks(connection, deadline));
         let mut checks = checks.map_err(Error::Storage)?;
         // No session is in a space with this name, because it has a control character.
         let fence = self.shared.pool.repeat("\u{1}", deadline, |connection| {
@@ -90,11 +91,13 @@ fn failure(name: &'static str, detail: impl Into<String>) -> Check {
     Check { level: Level::Failure, name, detail: detail.into() }
 }
 
-fn look(connection: &mut Connection, deadline: Instant) -> Result<Vec<Check>, Failure> {
+fn run_checks(connection: &mut Connection, deadline: Instant) -> Result<Vec<Check>, Failure> {
     let version = schema::version(connection, deadline)?;
     schema::check(version)?;
     let mut checks = vec![good("schema", format!("version {version}"))];
-    let Some(row) = connection.query_opt(LOOK, &[], deadline)? else { return Ok(checks) };
+    let Some(row) = connection.query_opt(SETTINGS_AND_ROLES, &[], deadline)? else {
+        return Ok(checks);
+    };
     let text = |column: usize| row.try_get::<_, &str>(column).unwrap_or_default().to_owned();
     let flag = |column: usize| row.try_get::<_, bool>(column).unwrap_or(false);
     let number = |column: usize| row.try_get::<_, i64>(column).unwrap_or(0);

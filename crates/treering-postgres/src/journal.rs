@@ -5,7 +5,7 @@ use crate::cache::Cache;
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::pool::Pauses;
-use crate::rows::{self, LogVersion, ReadRows, confirmed, insert, look, transaction};
+use crate::rows::{self, LogVersion, ReadRows, confirmed, insert, read_version, transaction};
 use crate::sql;
 use crate::store::Shared;
 use std::io;
@@ -75,7 +75,7 @@ impl Drop for PostgresJournal {
     }
 }
 
-fn gone() -> io::Error {
+fn removed_error() -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, "the session was removed")
 }
 
@@ -129,9 +129,9 @@ impl PostgresJournal {
 
     /// Reads the session's row, and removes bytes of another generation from the cache. Returns
     /// `None` if the session was removed.
-    fn look(&self, deadline: Instant) -> io::Result<Option<LogVersion>> {
+    fn read_version(&self, deadline: Instant) -> io::Result<Option<LogVersion>> {
         let seen = self.repeat(deadline, |connection| {
-            look(connection, &self.space, self.id.as_str(), deadline)
+            read_version(connection, &self.space, self.id.as_str(), deadline)
         })?;
         self.remember(seen.as_ref());
         Ok(seen)
@@ -280,7 +280,7 @@ impl PostgresJournal {
             let id = self.id.as_str();
             let row = connection.query_opt(sql::CONFIRM, &[&&*self.space, &id], deadline)?;
             confirmed(connection)?;
-            Ok(row.and_then(|row| rows::seen(&row)))
+            Ok(row.and_then(|row| rows::version_of(&row)))
         })?;
         self.remember(seen.as_ref());
         let mut known = self.known();
@@ -312,8 +312,8 @@ pub(crate) fn extended(deadline: Instant, bytes: usize) -> Instant {
 
 impl Journal for PostgresJournal {
     fn len(&self) -> io::Result<u64> {
-        let seen = self.look(self.shared.pool.deadline())?;
-        seen.map(|seen| seen.length).ok_or_else(gone)
+        let seen = self.read_version(self.shared.pool.deadline())?;
+        seen.map(|seen| seen.length).ok_or_else(removed_error)
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
@@ -378,7 +378,7 @@ impl Journal for PostgresJournal {
         let start = end.length();
         let length = signed(start)?;
         if lines.is_empty() {
-            let seen = self.look(deadline)?.ok_or(JournalError::Gone)?;
+            let seen = self.read_version(deadline)?.ok_or(JournalError::Gone)?;
             let is_expected = seen.length == start;
             return is_expected
                 .then_some(Appended { start })
@@ -390,7 +390,7 @@ impl Journal for PostgresJournal {
         loop {
             let generation = self.known().generation;
             if !end.is_in(|offset, buffer| self.read(offset, buffer, deadline))? {
-                let seen = self.look(deadline)?.ok_or(JournalError::Gone)?;
+                let seen = self.read_version(deadline)?.ok_or(JournalError::Gone)?;
                 if seen.generation == generation {
                     return Err(JournalError::Moved(seen.length));
                 }
@@ -402,7 +402,7 @@ impl Journal for PostgresJournal {
                 Ok(false) => {
                     let seen = match is_uncertain {
                         true => self.confirm(deadline)?,
-                        false => self.look(deadline)?,
+                        false => self.read_version(deadline)?,
                     };
                     let seen = seen.ok_or(JournalError::Gone)?;
                     if is_uncertain && self.stands(start, lines, deadline)? {
@@ -436,7 +436,7 @@ impl Journal for PostgresJournal {
         if is_confirmed {
             return Ok(());
         }
-        self.confirm(self.shared.pool.deadline())?.map(drop).ok_or_else(gone)
+        self.confirm(self.shared.pool.deadline())?.map(drop).ok_or_else(removed_error)
     }
 
     fn truncate_if(&self, expected: u64, length: u64) -> io::Result<bool> {
@@ -485,7 +485,8 @@ impl Journal for PostgresJournal {
             Ok(result?.and_then(|row| row.try_get::<_, i64>(0).ok()))
         })?;
         let Some(generation) = generation else {
-            let seen = if is_uncertain { self.confirm(deadline)? } else { self.look(deadline)? };
+            let seen =
+                if is_uncertain { self.confirm(deadline)? } else { self.read_version(deadline)? };
             seen.ok_or(JournalError::Gone)?;
             return Ok(is_uncertain && self.stands(0, bytes, deadline)?);
         };

@@ -79,7 +79,7 @@ pub(crate) fn confirmed(connection: &Connection) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(crate) fn seen(row: &tokio_postgres::Row) -> Option<LogVersion> {
+pub(crate) fn version_of(row: &tokio_postgres::Row) -> Option<LogVersion> {
     let length: i64 = row.try_get(0).ok()?;
     let generation = row.try_get(1).ok()?;
     let checkpoint: Option<&str> = row.try_get(2).ok()?;
@@ -101,14 +101,14 @@ fn restored(generation: i64, length: i64, text: &str) -> Option<Checkpoint> {
 }
 
 /// Reads a session's row. Returns `None` if there is none, or if the session was removed.
-pub(crate) fn look(
+pub(crate) fn read_version(
     connection: &mut Connection,
     space: &str,
     id: &str,
     deadline: Instant,
 ) -> Result<Option<LogVersion>, Failure> {
     let row = connection.query_opt(sql::LOOK, &[&space, &id], deadline)?;
-    Ok(row.and_then(|row| seen(&row)))
+    Ok(row.and_then(|row| version_of(&row)))
 }
 
 /// Inserts bytes at `at`, in rows of at most [`MAX_ROW`] bytes.

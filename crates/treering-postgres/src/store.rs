@@ -381,7 +381,7 @@ impl Store for PostgresStore {
         check_id(id)?;
         let deadline = self.shared.pool.deadline();
         let seen = self.repeat(deadline, |connection| {
-            rows::look(connection, &self.space, id.as_str(), deadline)
+            rows::read_version(connection, &self.space, id.as_str(), deadline)
         });
         let seen =
             seen.map_err(Error::Storage)?.ok_or_else(|| Error::UnknownSession(id.clone()))?;

@@ -315,7 +315,7 @@ impl LineFilter for Redactor {
     /// Records secrets that are recognized by their context, so that they are found elsewhere as
     /// well. A line is marked if it has a secret itself, or if escapes could hide a secret that was
     /// recorded elsewhere.
-    fn look(&self, line: &[u8]) -> bool {
+    fn inspect(&self, line: &[u8]) -> bool {
         let candidates = self.rules.candidates(line);
         if candidates.is_empty() {
             return candidates.has_colors;

@@ -288,7 +288,7 @@ pub(crate) fn is_phrase(value: &[u8]) -> bool {
     let words: Vec<&str> = lower.split(' ').collect();
     let bare = |word: &str| word.trim_matches(|c: char| ".,!?:'\"".contains(c)).to_owned();
     let prose = words.iter().filter(|word| PROSE.contains(&bare(word).as_str())).count();
-    let is_odd = words.iter().any(|word| is_odd_word(&bare(word)));
+    let is_odd = words.iter().any(|word| has_digits_for_letters(&bare(word)));
     if words.len() < 2 || prose > usize::from(is_odd) {
         return false;
     }
@@ -299,7 +299,7 @@ pub(crate) fn is_phrase(value: &[u8]) -> bool {
 }
 
 /// Returns whether a word has digits instead of letters: `s3cret`, but not `sha256`.
-fn is_odd_word(word: &str) -> bool {
+fn has_digits_for_letters(word: &str) -> bool {
     let digit = word.find(|c: char| c.is_ascii_digit());
     let after = digit.and_then(|at| word.get(at..)).unwrap_or_default();
     digit.is_some_and(|at| at > 0) && after.contains(|c: char| c.is_ascii_alphabetic())

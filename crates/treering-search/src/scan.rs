@@ -98,37 +98,41 @@ pub(crate) enum ScanVerdict {
 /// The result of a scan, and the number of bytes that were read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScanResult {
-    pub look: ScanVerdict,
+    pub verdict: ScanVerdict,
     pub bytes: u64,
 }
 
 /// Scans a session's file and those of its subagents.
-pub(crate) fn look(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<ScanResult> {
-    let mut looked = look_at(path, probe, threads)?;
+pub(crate) fn scan_session(
+    path: &Path,
+    probe: &Probe<'_>,
+    threads: usize,
+) -> io::Result<ScanResult> {
+    let mut result = scan_file(path, probe, threads)?;
     for file in subagent_files(path) {
         // A subagent's file that cannot be read does not hide the session, which is read without
         // it.
-        if let (ScanVerdict::No, Ok(more)) = (looked.look, look_at(&file, probe, threads)) {
-            looked = ScanResult { look: more.look, bytes: looked.bytes + more.bytes };
+        if let (ScanVerdict::No, Ok(more)) = (result.verdict, scan_file(&file, probe, threads)) {
+            result = ScanResult { verdict: more.verdict, bytes: result.bytes + more.bytes };
         }
     }
-    Ok(looked)
+    Ok(result)
 }
 
-fn look_at(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<ScanResult> {
+fn scan_file(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<ScanResult> {
     let mut file = open(path, Access::Read)?;
     let length = file.size()?;
     let found = AtomicBool::new(false);
     if length < LARGE || threads < 2 {
-        look_in(&mut file, 0..u64::MAX, probe, &found)?;
+        scan_part(&mut file, 0..u64::MAX, probe, &found)?;
     } else {
         // A part that begins inside a chunk would be read at half the speed.
         let part = (length / threads as u64 / CHUNK as u64 + 1) * CHUNK as u64;
         std::thread::scope(|scope| {
-            let look_in_part = |at: u64| {
+            let scan_range = |at: u64| {
                 let found = &found;
                 scope.spawn(move || {
-                    look_in(
+                    scan_part(
                         &mut open(path, Access::Read)?,
                         at * part..(at + 1) * part,
                         probe,
@@ -136,18 +140,18 @@ fn look_at(path: &Path, probe: &Probe<'_>, threads: usize) -> io::Result<ScanRes
                     )
                 })
             };
-            let parts: Vec<_> = (0..threads as u64).map(look_in_part).collect();
+            let parts: Vec<_> = (0..threads as u64).map(scan_range).collect();
             parts.into_iter().try_for_each(|part| {
                 part.join().unwrap_or_else(|_| Err(io::Error::other("a search thread ended early")))
             })
         })?;
     }
-    let look = if found.into_inner() { ScanVerdict::Maybe } else { ScanVerdict::No };
-    Ok(ScanResult { look, bytes: length })
+    let verdict = if found.into_inner() { ScanVerdict::Maybe } else { ScanVerdict::No };
+    Ok(ScanResult { verdict, bytes: length })
 }
 
 /// Scans a part of a file until there is a match in this or another part.
-fn look_in(
+fn scan_part(
     file: &mut File,
     part: std::ops::Range<u64>,
     probe: &Probe<'_>,

@@ -261,7 +261,7 @@ fn run_all<T: Sync>(
         let mut waiting = BTreeMap::new();
         let mut due = 0;
         for (done, (at, outcome)) in results.into_iter().enumerate() {
-            delivery.tell(Progress::new(done + 1, items.len()));
+            delivery.report(Progress::new(done + 1, items.len()));
             waiting.insert(at, outcome);
             if options.sort == Sort::Relevance {
                 continue;
@@ -362,10 +362,10 @@ impl Job<'_> {
         let is_stored = treering::dialect::is_stored(path);
         let mut can_match = self.probes.is_empty() || is_stored;
         for probe in self.probes.iter().filter(|_| !is_stored) {
-            match scan::look(path, probe, self.threads) {
-                Ok(looked) => {
-                    bytes = looked.bytes;
-                    can_match = looked.look == ScanVerdict::Maybe;
+            match scan::scan_session(path, probe, self.threads) {
+                Ok(scanned) => {
+                    bytes = scanned.bytes;
+                    can_match = scanned.verdict == ScanVerdict::Maybe;
                 }
                 Err(source) => {
                     let error = Error::Io { path: path.to_owned(), action: "read", source };
@@ -417,7 +417,7 @@ struct Delivery<F> {
 
 impl<F: FnMut(Found) -> ControlFlow<()>> Delivery<F> {
     /// Reports the progress, unless the search has ended.
-    fn tell(&mut self, progress: Progress) {
+    fn report(&mut self, progress: Progress) {
         if !self.is_over {
             self.is_over = (self.each)(Found::Searched(progress)).is_break();
         }

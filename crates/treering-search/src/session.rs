@@ -91,8 +91,8 @@ pub(crate) fn search(
             finder.chosen.insert(target.clone());
         }
     }
-    finder.look_at_entries()?;
-    finder.look_at_name();
+    finder.search_entries()?;
+    finder.search_name();
     if finder.touched.contains(&false)
         || !finder.has_model
         || (finder.total == 0 && finder.chooses_entries())
@@ -154,7 +154,7 @@ impl<'a> HitFinder<'a> {
         !self.query.terms.is_empty() || self.query.filters.choose_entries()
     }
 
-    fn look_at_entries(&mut self) -> Result<()> {
+    fn search_entries(&mut self) -> Result<()> {
         let (query, filters) = (self.query, &self.query.filters);
         let chooses = self.chooses_entries();
         let names_tools = !filters.tools.is_empty();
@@ -182,7 +182,7 @@ impl<'a> HitFinder<'a> {
                 || chooses && can_match(kind, role, record)
         };
         for entry in self.session.entries_where(wanted) {
-            self.look_at(&entry?, chooses);
+            self.search_entry(&entry?, chooses);
             let is_enough = self.hits.len() >= self.wanted.hits
                 && self.has_model
                 && !self.touched.contains(&false);
@@ -193,7 +193,7 @@ impl<'a> HitFinder<'a> {
         Ok(())
     }
 
-    fn look_at(&mut self, entry: &Entry, chooses: bool) {
+    fn search_entry(&mut self, entry: &Entry, chooses: bool) {
         let filters = &self.query.filters;
         if !filters.tools.is_empty() {
             self.calls.take(entry);
@@ -225,7 +225,7 @@ impl<'a> HitFinder<'a> {
     }
 
     /// Searches the session's name, which some agents store outside the entries.
-    fn look_at_name(&mut self) {
+    fn search_name(&mut self) {
         let Query { terms, excluded, filters } = self.query;
         let Some(name) = self.session.name() else { return };
         let is_known = self.hits.iter().any(|hit| hit.kind == Kind::SessionInfo);

@@ -140,7 +140,7 @@ pub(crate) async fn run(
 ) {
     let agent = (chat.prepare)(session);
     let told = Arc::new(TurnEventSender {
-        happening: Mutex::new(agent.subscribe()),
+        agent_events: Mutex::new(agent.subscribe()),
         node: Arc::clone(&turn.node),
         space: turn.key.0.clone(),
         events: events.clone(),
@@ -155,7 +155,7 @@ pub(crate) async fn run(
             _ => return,
         };
         // Entries that were written before come first.
-        pieces.tell();
+        pieces.send_pending();
         pieces.send(piece);
     });
     agent.start().await;
@@ -166,7 +166,7 @@ pub(crate) async fn run(
     // afterwards keeps their order.
     let done = poll_fn(|context| {
         let done = answering.as_mut().poll(context);
-        told.tell();
+        told.send_pending();
         let is_asked = done.is_pending() && !cancel.is_cancelled();
         if is_asked && stopping.as_mut().poll(context).is_ready() {
             cancel.cancel();
@@ -182,7 +182,7 @@ pub(crate) async fn run(
 
 /// Sends the events of a turn to the client, in order.
 struct TurnEventSender {
-    happening: Mutex<broadcast::Receiver<Event>>,
+    agent_events: Mutex<broadcast::Receiver<Event>>,
     node: Arc<Node>,
     space: String,
     events: EventSink,
@@ -196,10 +196,10 @@ impl TurnEventSender {
 
     /// Sends entries that were written since the last call, to the client and to the followers of
     /// the session.
-    fn tell(&self) {
-        let mut happening = self.happening.lock().unwrap_or_else(PoisonError::into_inner);
+    fn send_pending(&self) {
+        let mut agent_events = self.agent_events.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            match happening.try_recv() {
+            match agent_events.try_recv() {
                 Ok(Event::TurnStart(started)) => {
                     self.send(event("question", &json!({"entry": started.question.as_str()})));
                 }

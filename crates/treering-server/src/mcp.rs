@@ -71,7 +71,7 @@ async fn answer(mut call: Call) -> Answered {
     };
     let names_version = request.version().is_some();
     let (writes, id) = (request.writes(), request.id.clone());
-    let (teller, notes) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, notes) = tokio::sync::mpsc::unbounded_channel();
     let told = ProgressNotes::of(&request).filter(|_| takes_events(&call.headers));
     let patience = PATIENCE.min(call.node.limits.request_time / 2);
     let (node, space) = (Arc::clone(&call.node), call.space().to_owned());
@@ -80,7 +80,7 @@ async fn answer(mut call: Call) -> Answered {
             let tell = |progress| {
                 if let Some(note) = told.as_ref().and_then(|told| told.note(progress)) {
                     // If the client is gone, the call is being canceled.
-                    let _ = teller.send(note);
+                    let _ = sender.send(note);
                 }
             };
             let answered = server.answer(&request, &Control::new(&flag).with_progress(&tell));

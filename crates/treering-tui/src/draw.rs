@@ -153,7 +153,7 @@ impl<'a> DrawContext<'a> {
     }
 
     /// Shows the terminal's cursor at a position.
-    pub fn type_here(&mut self, cursor: &LineCursor) {
+    pub fn set_cursor(&mut self, cursor: &LineCursor) {
         self.cursor = cursor.place(1).filter(|place| self.screen.contains(*place));
     }
 
@@ -161,7 +161,7 @@ impl<'a> DrawContext<'a> {
     pub fn input(&mut self, cursor: &mut LineCursor, input: &TextInput) {
         let (before, after) = input.halves();
         self.put(cursor, Tone::Plain, &safe_line(before));
-        self.type_here(cursor);
+        self.set_cursor(cursor);
         self.put(cursor, Tone::Plain, &safe_line(after));
     }
 

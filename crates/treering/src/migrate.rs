@@ -37,7 +37,7 @@ pub struct Upgrade {
 }
 
 /// Returns the changes that an upgrade would make; `None` if none is necessary.
-pub(crate) fn outlook(view: &Snapshot, loaded: &Loaded) -> Result<Option<Upgrade>> {
+pub(crate) fn planned_upgrade(view: &Snapshot, loaded: &Loaded) -> Result<Option<Upgrade>> {
     let Some(header) = loaded.header.as_ref().filter(|_| is_due(loaded)) else { return Ok(None) };
     let shape = loaded.shape.unwrap_or(Shape::Tree);
     let (mut entries, mut compactions) = (0, 0);

@@ -90,7 +90,7 @@ macro_rules! facts {
             Box::pin(async move {
                 let (payload, handlers) = (Arc::new(payload), self.handlers());
                 let event = Event::$variant(payload.clone());
-                self.tell(&handlers, event, |hooks| hooks.$hook(&payload)).await;
+                self.notify(&handlers, event, |hooks| hooks.$hook(&payload)).await;
             })
         }
     )*};
@@ -195,7 +195,7 @@ impl HookRunner {
         session_shutdown: SessionShutdown(Shutdown);
     }
 
-    async fn tell<'a>(
+    async fn notify<'a>(
         &self,
         handlers: &'a Handlers,
         event: Event,

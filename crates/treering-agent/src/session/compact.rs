@@ -4,7 +4,7 @@ use super::ask::{ConversationSummarizer, Question, SummaryAnswer};
 use super::busy::{Guard, Operation};
 use super::late_entry::LateEntryKind;
 use super::navigate::with_usage;
-use super::{AgentSession, look};
+use super::{AgentSession, read_blocking};
 use crate::OwnFuture;
 use crate::error::AgentError;
 use crate::hooks::{
@@ -170,7 +170,8 @@ impl AgentSession {
         &self,
         cancel: &CancellationToken,
     ) -> Result<Option<Compaction>, AgentError> {
-        let model = look(&self.session(), |session| Ok(session.projection()?.model)).await?;
+        let model =
+            read_blocking(&self.session(), |session| Ok(session.projection()?.model)).await?;
         let window = self.settings().window_of(model.as_ref());
         self.compact_if_needed_for(model.as_ref(), window, cancel).await
     }
@@ -184,7 +185,8 @@ impl AgentSession {
     ) -> OwnFuture<'a, Result<Option<Compaction>, AgentError>> {
         Box::pin(async move {
             let tokens =
-                look(&self.session(), |session| Ok(session.context_tokens()?.tokens)).await?;
+                read_blocking(&self.session(), |session| Ok(session.context_tokens()?.tokens))
+                    .await?;
             if !self.settings().compaction.of_model(model).should_compact(tokens, window) {
                 return Ok(None);
             }
@@ -211,11 +213,12 @@ impl AgentSession {
             settings.keep_recent_tokens = keep;
             settings.overrides.values_mut().for_each(|own| own.keep_recent_tokens = None);
         }
-        let prepared = look(session, move |session| match session.plan_compaction(&settings)? {
-            Preparation::AlreadyCompacted => Ok(Err(Compaction::AlreadyCompacted)),
-            Preparation::TooSmall => Ok(Err(Compaction::TooSmall)),
-            Preparation::Ready(plan) => Ok(Ok(plan.read()?)),
-        });
+        let prepared =
+            read_blocking(session, move |session| match session.plan_compaction(&settings)? {
+                Preparation::AlreadyCompacted => Ok(Err(Compaction::AlreadyCompacted)),
+                Preparation::TooSmall => Ok(Err(Compaction::TooSmall)),
+                Preparation::Ready(plan) => Ok(Ok(plan.read()?)),
+            });
         let mut prepared = match prepared.await? {
             Ok(prepared) => prepared,
             Err(nothing_to_do) => return Ok(nothing_to_do),
@@ -259,7 +262,9 @@ impl AgentSession {
         let entry = session.entry(attached.id.as_str())?;
         // The compaction is already written, and a later failure does not undo it.
         let tokens_after = match session.leaf().as_ref() == Some(entry.id()) {
-            true => look(session, |session| Ok(session.context_tokens()?.tokens)).await.ok(),
+            true => {
+                read_blocking(session, |session| Ok(session.context_tokens()?.tokens)).await.ok()
+            }
             false => None,
         };
         let compacted = Compacted {

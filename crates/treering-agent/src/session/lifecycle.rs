@@ -1,7 +1,7 @@
 //! Replaces the session by another one: a new session, an existing one, or a fork.
 
 use super::busy::{Guard, Operation};
-use super::{AgentSession, find, look};
+use super::{AgentSession, find, read_blocking};
 use crate::OwnFuture;
 use crate::error::AgentError;
 use crate::hooks::{
@@ -161,7 +161,7 @@ impl AgentSession {
                 HookOutcome::Proceed(_) => {}
             }
             let place = self.place_of_new_sessions();
-            let new = look(&old, move |old| match leaf {
+            let new = read_blocking(&old, move |old| match leaf {
                 Some(leaf) => place.fork(old, &leaf),
                 None => place.begin_as_fork(old),
             });
@@ -207,7 +207,7 @@ impl AgentSession {
             let new = tokio::select! {
                 biased;
                 () = guard.cancel.cancelled() => return Ok(Replaced::Aborted),
-                new = look(&old, make) => new?,
+                new = read_blocking(&old, make) => new?,
             };
             self.put_in_place(new).await;
             let told = Switch { reason, previous: old.path(), session: self.session().id() };

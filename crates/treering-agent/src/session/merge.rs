@@ -3,7 +3,7 @@
 use super::ask::SummaryAnswer;
 use super::busy::Operation;
 use super::late_entry::LateEntryKind;
-use super::{AgentSession, find, look};
+use super::{AgentSession, find, read_blocking};
 use crate::OwnFuture;
 use crate::error::AgentError;
 use crate::hooks::TreeMove;
@@ -118,7 +118,8 @@ impl AgentSession {
             let summarizer = if options.full { None } else { Some(self.summarizer()?) };
             let window = summarizer.as_ref().and_then(|summarizer| summarizer.context_window());
             let budget = branch_budget(window, self.settings().branch_reserve_tokens);
-            let merge = look(&session, move |session| session.plan_merge(other.as_str(), budget));
+            let merge =
+                read_blocking(&session, move |session| session.plan_merge(other.as_str(), budget));
             let plan = match merge.await? {
                 Merge::NothingNew => return Ok(MergeOutcome::NothingNew),
                 Merge::Ready(plan) => *plan,

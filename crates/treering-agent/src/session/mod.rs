@@ -455,7 +455,7 @@ fn find(session: &Session, id: &str) -> Result<EntryId, treering::Error> {
 }
 
 /// Reads a session on a thread that may block.
-async fn look<T: Send + 'static>(
+async fn read_blocking<T: Send + 'static>(
     session: &Arc<Session>,
     work: impl FnOnce(&Session) -> Result<T, treering::Error> + Send + 'static,
 ) -> Result<T, AgentError> {

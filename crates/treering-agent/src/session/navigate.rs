@@ -1,7 +1,7 @@
 //! Moves the leaf of a session.
 
 use super::busy::{Guard, Operation};
-use super::{AgentSession, find, look};
+use super::{AgentSession, find, read_blocking};
 use crate::OwnFuture;
 use crate::error::AgentError;
 use crate::hooks::{BeforeTree, HookOutcome, SuppliedSummary, TreeMove, TreeOverride};
@@ -285,7 +285,7 @@ impl AgentSession {
         let window = self.summarizer().ok().and_then(|summarizer| summarizer.context_window());
         let budget = branch_budget(window, self.settings().branch_reserve_tokens);
         let wants_text = pending.options.summarize;
-        look(session, move |session| {
+        read_blocking(session, move |session| {
             let (from, to) = (from.as_ref().map(EntryId::as_str), Some(to.as_str()));
             match wants_text {
                 true => session.abandoned_branch(from, to, budget),

@@ -6,7 +6,7 @@
 
 use super::busy::Operation;
 use super::late_entry::LateEntryKind;
-use super::{AgentSession, look};
+use super::{AgentSession, read_blocking};
 use crate::OwnFuture;
 use crate::error::AgentError;
 use crate::summarizer::Group;
@@ -114,7 +114,7 @@ impl AgentSession {
                 record = record.with_full_output_path(file.to_string_lossy());
             }
             let entry = NewEntry::from(record);
-            let attached = look(&session, move |session| {
+            let attached = read_blocking(&session, move |session| {
                 LateEntryKind::Reply.attach(session, made_for.as_ref(), &entry)
             });
             let entry = attached.await?.id;

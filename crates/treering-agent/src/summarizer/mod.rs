@@ -292,7 +292,7 @@ impl Sink {
         }
         self.check_room(delta)?;
         self.text.push_str(delta);
-        self.tell(Delta::Text(delta));
+        self.emit(Delta::Text(delta));
         Ok(())
     }
 
@@ -301,20 +301,20 @@ impl Sink {
         if !delta.is_empty() {
             self.check_room(delta)?;
             self.thought += delta.len();
-            self.tell(Delta::Thinking(delta));
+            self.emit(Delta::Thinking(delta));
         }
         Ok(())
     }
 
     /// Ends a block of thinking.
     pub(crate) fn end_thinking(&mut self, signature: Option<&str>) {
-        self.tell(Delta::ThinkingEnd(signature));
+        self.emit(Delta::ThinkingEnd(signature));
     }
 
     /// Passes on thinking that the provider encrypted.
     pub(crate) fn redacted(&mut self, data: &str) -> Result<(), SummaryError> {
         self.count(data)?;
-        self.tell(Delta::RedactedThinking(data));
+        self.emit(Delta::RedactedThinking(data));
         Ok(())
     }
 
@@ -327,7 +327,7 @@ impl Sink {
 
     /// Reports that the model is asked again.
     pub(crate) fn retry(&mut self, notice: &RetryNotice) {
-        self.tell(Delta::Retry(notice));
+        self.emit(Delta::Retry(notice));
     }
 
     fn check_room(&self, delta: &str) -> Result<(), SummaryError> {
@@ -342,11 +342,11 @@ impl Sink {
         if !self.text.is_empty() || self.thought > 0 {
             self.text.clear();
             self.thought = 0;
-            self.tell(Delta::Restart);
+            self.emit(Delta::Restart);
         }
     }
 
-    fn tell(&mut self, delta: Delta<'_>) {
+    fn emit(&mut self, delta: Delta<'_>) {
         if let Some(on_delta) = &mut self.on_delta {
             on_delta(delta);
         }

@@ -30,8 +30,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID")]
     expect_leaf: Option<TypedPosition>,
     /// The durability of an entry when its id is printed
-    #[arg(long, value_enum, default_value_t = Promise::None)]
-    durability: Promise,
+    #[arg(long, value_enum, default_value_t = DurabilityChoice::None)]
+    durability: DurabilityChoice,
     /// If the file is deleted while the command runs, write the whole session again instead of failing
     #[arg(long)]
     recreate: bool,
@@ -64,7 +64,7 @@ struct Source {
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Promise {
+enum DurabilityChoice {
     /// The entry is in the file: it survives this process
     None,
     /// As `none`, and the entry is on disk when the command ends at the latest
@@ -73,12 +73,12 @@ enum Promise {
     Each,
 }
 
-impl From<Promise> for Durability {
-    fn from(promise: Promise) -> Self {
-        match promise {
-            Promise::None => Durability::None,
-            Promise::Batched => Durability::BATCHED,
-            Promise::Each => Durability::Each,
+impl From<DurabilityChoice> for Durability {
+    fn from(choice: DurabilityChoice) -> Self {
+        match choice {
+            DurabilityChoice::None => Durability::None,
+            DurabilityChoice::Batched => Durability::BATCHED,
+            DurabilityChoice::Each => Durability::Each,
         }
     }
 }
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     } else if let Some(text) = &args.source.user {
         writer.append(Message::user(text).into(), out)?;
     } else if let Some(text) = &args.source.assistant {
-        let (provider, model) = writer.speaker()?;
+        let (provider, model) = writer.assistant_model()?;
         writer.append(Message::assistant(&provider, &model, text).into(), out)?;
     }
     writer.finish()
@@ -126,17 +126,17 @@ struct Writer<'a> {
     /// The expected leaf, if one was given.
     expected: Option<Position>,
     /// Whether the reader of the ids is gone. The entries are still written.
-    unheard: bool,
+    is_reader_gone: bool,
 }
 
 impl<'a> Writer<'a> {
     fn open(args: &'a Args, out: &mut Output) -> Result<Self, Failure> {
-        let mut writer = Writer { args, session: None, expected: None, unheard: false };
+        let mut writer = Writer { args, session: None, expected: None, is_reader_gone: false };
         match args.file.open_with(writer.open_options()) {
             Ok(session) => {
                 writer.check_dialect(&session)?;
                 warn_of_findings(&session, &args.file, out)?;
-                writer.take_place(session)?;
+                writer.set_position(session)?;
             }
             Err(error) if is_missing(&error) => {
                 // A new session has no entries to which these could refer.
@@ -167,7 +167,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Moves the leaf to the position in the arguments.
-    fn take_place(&mut self, session: Session) -> Result<(), Failure> {
+    fn set_position(&mut self, session: Session) -> Result<(), Failure> {
         if let Some(parent) = &self.args.parent {
             session.branch_in_memory(parent.resolve(&session)?)?;
         }
@@ -216,7 +216,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Returns the provider and model of an assistant message.
-    fn speaker(&mut self) -> Result<(String, String), Failure> {
+    fn assistant_model(&mut self) -> Result<(String, String), Failure> {
         if let Some(model) = &self.args.model {
             return Ok(model.clone());
         }
@@ -232,7 +232,7 @@ impl<'a> Writer<'a> {
     fn append(&mut self, entry: NewEntry, out: &mut Output) -> Result<(), Failure> {
         if self.session.is_none() {
             let session = self.create()?;
-            self.take_place(session)?;
+            self.set_position(session)?;
         }
         let Some(session) = &self.session else { return Ok(()) };
         let write = || match &self.expected {
@@ -250,13 +250,13 @@ impl<'a> Writer<'a> {
             *leaf = session.leaf().into(); // What comes next builds on this.
         }
         for id in &ids {
-            if self.unheard {
+            if self.is_reader_gone {
                 break;
             }
             let said = writeln!(out, "{}", safe_line(id.as_str())).and_then(|()| out.flush());
             match said {
                 Ok(()) => {}
-                Err(error) if error.kind() == ErrorKind::BrokenPipe => self.unheard = true,
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => self.is_reader_gone = true,
                 Err(error) => {
                     let what =
                         format!("entry {id} was written, but its id cannot be printed: {error}");
@@ -296,7 +296,7 @@ impl<'a> Writer<'a> {
     /// Makes the appended entries as durable as promised.
     fn finish(self) -> Result<(), Failure> {
         match (&self.session, self.args.durability) {
-            (Some(session), Promise::Batched) => Ok(session.sync()?),
+            (Some(session), DurabilityChoice::Batched) => Ok(session.sync()?),
             _ => Ok(()),
         }
     }

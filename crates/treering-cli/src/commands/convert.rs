@@ -58,10 +58,10 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             false => write(dialects, outcomes, None, &target, out),
         };
     }
-    progress::doing("converting, and comparing the contexts");
+    progress::set_activity("converting, and comparing the contexts");
     let report = convert_session(&session, &target, args.to, &options)?;
     if let Some(redactor) = redactor {
-        tell_redaction(&redactor, &session, leaf)?;
+        report_redaction(&redactor, &session, leaf)?;
     }
     let (dialects, outcomes) = ((report.from, report.to), &report.outcomes);
     match args.json {
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 }
 
 /// Reports the replacements in the part of the session that was converted.
-fn tell_redaction(
+fn report_redaction(
     redactor: &Redactor,
     session: &Session,
     leaf: Option<EntryId>,
@@ -82,7 +82,7 @@ fn tell_redaction(
         let path = path.collect::<Result<HashSet<String>, Failure>>()?;
         redaction = redaction.only(|id| path.contains(id));
     }
-    redaction::tell(&redaction);
+    redaction::report_replacements(&redaction);
     Ok(())
 }
 

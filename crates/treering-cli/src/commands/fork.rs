@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
     options.dialect = args.to;
     options.cwd = args.cwd.as_deref().map(absolute).transpose()?;
-    progress::doing("writing the fork, and comparing it");
+    progress::set_activity("writing the fork, and comparing it");
     let fork = match args.file.store().filter(|_| args.in_store) {
         Some((store, _)) => session.fork_into(store, &at, options)?,
         None if args.in_store => {
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     };
     if let Some(redactor) = redactor {
         let tree = fork.tree();
-        redaction::tell(&redactor.report().only(|id| tree.contains(id)));
+        redaction::report_replacements(&redactor.report().only(|id| tree.contains(id)));
     }
     match fork.path() {
         _ if args.in_store => Ok(writeln!(out, "{}", fork.id())?),

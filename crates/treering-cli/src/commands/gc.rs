@@ -57,23 +57,23 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     items.extend(duplicates(rest, index.places()));
     items.extend(index.leftovers().into_iter().filter_map(unfinished));
     items.sort_by(|a, b| a.path.cmp(&b.path));
-    let mut told = Vec::new();
+    let mut listed = Vec::new();
     for item in items {
         let trash = if args.yes { item.dispose()? } else { None };
         if args.yes && trash.is_none() {
             continue;
         }
         item.write(trash.as_deref(), args.json, out)?;
-        told.push(item);
+        listed.push(item);
     }
     if !args.json {
         out.finish()?;
-        sum_up(&told, args);
+        write_totals(&listed, args);
     }
     Ok(())
 }
 
-fn sum_up(items: &[RemovableFile], args: &Args) {
+fn write_totals(items: &[RemovableFile], args: &Args) {
     let total = size(items.iter().map(|item| item.size).sum());
     let files = count(items.len(), "file", "files");
     match (items.is_empty(), args.yes) {

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             }
         }
     }
-    if all_done { Ok(()) } else { Err(Failure::Said) }
+    if all_done { Ok(()) } else { Err(Failure::Reported) }
 }
 
 fn upgrade(file: &Path, args: &Args) -> Result<Option<Upgrade>, Failure> {

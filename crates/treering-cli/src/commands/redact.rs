@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let target = args.output.clone().unwrap_or_else(|| output_path(&args.file));
     let target = (!args.check).then_some(target);
     if let Some(target) = &target {
-        progress::doing("writing the copy");
+        progress::set_activity("writing the copy");
         session.copy_to(target)?;
     }
     let report = redactor.report();
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         false => write(&report, target.as_deref(), &session.tree(), out)?,
     }
     match args.check && !report.is_empty() {
-        true => Err(Failure::Said),
+        true => Err(Failure::Reported),
         false => Ok(()),
     }
 }

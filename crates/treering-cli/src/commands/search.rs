@@ -126,14 +126,14 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     }
     out.finish()?;
     warn_of(&skipped);
-    say_what_was_done(&summary, started);
+    write_search_totals(&summary, started);
     if summary.files == 0 {
         output::write_notice("note", "there are no sessions to search");
         let hint = "`treering ls --all` shows where treering looks; `--dir DIR` searches elsewhere";
         output::write_notice("hint", hint);
     }
     match summary.sessions {
-        0 => Err(Failure::Said),
+        0 => Err(Failure::Reported),
         _ => Ok(()),
     }
 }
@@ -353,7 +353,7 @@ fn warn_of(skipped: &[String]) {
 }
 
 /// Writes the totals of a search.
-fn say_what_was_done(summary: &Summary, started: Instant) {
+fn write_search_totals(summary: &Summary, started: Instant) {
     let mut stderr = io::stderr();
     if stderr.is_terminal() {
         let Summary { files, bytes, sessions, hits, .. } = *summary;

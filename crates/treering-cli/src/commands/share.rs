@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         write_file(&path, Existing::Kept, |file| write(&export, args.html, &session, file))?;
     let command = command(&Config::load()?.share.command, &path, &title);
     let shown: Vec<String> = command.iter().map(|word| shell_word(Path::new(word))).collect();
-    redaction::tell(&redactor.report());
+    redaction::report_replacements(&redactor.report());
     let document = format!("{} ({}), \"{title}\"", safe_path(&path), size(bytes));
     output::write_notice("document", &safe_line(&document));
     output::write_notice("command", &safe_line(&shown.join(" ")));

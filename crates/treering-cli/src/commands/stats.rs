@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             &format!("not counted: {}", safe_line(&failure.to_string())),
         );
     }
-    if failed.is_empty() { Ok(()) } else { Err(Failure::Said) }
+    if failed.is_empty() { Ok(()) } else { Err(Failure::Reported) }
 }
 
 struct StatsReport {

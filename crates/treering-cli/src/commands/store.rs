@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
                 }
             }
             match checks.iter().any(|check| check.level == Level::Failure) {
-                true => Err(Failure::Said),
+                true => Err(Failure::Reported),
                 false => Ok(()),
             }
         }

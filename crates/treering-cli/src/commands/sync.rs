@@ -224,7 +224,7 @@ fn write_report(report: &Report, json: bool, out: &mut Output) -> Result<(), Fai
     }
     match report.is_complete() {
         true => Ok(()),
-        false => Err(Failure::Said),
+        false => Err(Failure::Reported),
     }
 }
 

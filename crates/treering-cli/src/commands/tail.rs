@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     tail.write_last(args.last, out)?;
     out.finish()?;
     while poll.wait() {
-        file.look();
+        file.report_file_change();
         if !tail.session.has_news() {
             continue;
         }
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
                 out.finish()?;
             }
             // A file that is being replaced may have any content for a moment.
-            Err(error) => file.say_once(&error),
+            Err(error) => file.warn_once(&error),
         }
     }
     Ok(())
@@ -78,7 +78,7 @@ impl<'a> TailedFile<'a> {
     }
 
     /// Reports a change of the file other than growing.
-    fn look(&mut self) {
+    fn report_file_change(&mut self) {
         // A session of a store may have no file.
         let Some(now) = stamp(self.path) else { return };
         let before = self.stamp.replace(now);
@@ -93,7 +93,7 @@ impl<'a> TailedFile<'a> {
         output::write_notice("note", &what);
     }
 
-    fn say_once(&mut self, error: &Error) {
+    fn warn_once(&mut self, error: &Error) {
         let what = match error {
             Error::Deleted(_) => format!("{error}; waiting for it to come back"),
             _ => format!("{error}; trying again"),

@@ -60,8 +60,8 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     }
     watched.greet();
     while poll.wait() {
-        for event in watch.look() {
-            if watched.tell(&event, out)? {
+        for event in watch.poll() {
+            if watched.report(&event, out)? {
                 poll.mark_change();
             }
         }
@@ -196,7 +196,7 @@ impl WatchOutput {
     }
 
     /// Reports an event, if it is about a session of the project.
-    fn tell(&mut self, event: &Event, out: &mut Output) -> Result<bool, Failure> {
+    fn report(&mut self, event: &Event, out: &mut Output) -> Result<bool, Failure> {
         let path = &event.path;
         let known = match event.change {
             FileChange::Gone => self.titles.remove(path),

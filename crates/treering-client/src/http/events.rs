@@ -155,7 +155,7 @@ impl Events {
 /// A thread that reads events, and records whether there were any.
 #[derive(Debug)]
 pub(super) struct Follower {
-    told: Arc<EventState>,
+    state: Arc<EventState>,
     stop: StopHandle,
 }
 
@@ -169,26 +169,26 @@ impl Follower {
     /// Starts to follow. Until the thread is connected, and if it cannot be started, `has_news` is
     /// true.
     pub(super) fn start(events: Events) -> Self {
-        let (told, stop) = (Arc::<EventState>::default(), events.stop_handle());
-        let teller = Arc::clone(&told);
+        let (state, stop) = (Arc::<EventState>::default(), events.stop_handle());
+        let thread_state = Arc::clone(&state);
         let thread = std::thread::Builder::new().name("treering-events".to_owned());
-        let _ = thread.spawn(move || events.follow(&teller));
-        Follower { told, stop }
+        let _ = thread.spawn(move || events.follow(&thread_state));
+        Follower { state, stop }
     }
 
     pub(super) fn has_news(&self) -> bool {
-        let EventState { has_news, is_connected } = &*self.told;
+        let EventState { has_news, is_connected } = &*self.state;
         !is_connected.load(Ordering::SeqCst) || has_news.load(Ordering::SeqCst)
     }
 
     /// Marks the start of a read by the caller: later events are news.
-    pub(super) fn begin_look(&self) {
-        self.told.has_news.store(false, Ordering::SeqCst);
+    pub(super) fn clear_news(&self) {
+        self.state.has_news.store(false, Ordering::SeqCst);
     }
 
     /// Marks that the read failed, so that the news stay.
     pub(super) fn keep_news(&self) {
-        self.told.has_news.store(true, Ordering::SeqCst);
+        self.state.has_news.store(true, Ordering::SeqCst);
     }
 }
 
@@ -200,14 +200,14 @@ impl Drop for Follower {
 
 impl Events {
     /// Reads events until it is stopped, or until there can be no more.
-    fn follow(mut self, told: &EventState) {
+    fn follow(mut self, state: &EventState) {
         while !self.stop.is_stopped() {
             if self.stream.is_none() {
                 match self.connect() {
                     // Events before the connection were not received.
                     Ok(()) => {
-                        told.has_news.store(true, Ordering::SeqCst);
-                        told.is_connected.store(true, Ordering::SeqCst);
+                        state.has_news.store(true, Ordering::SeqCst);
+                        state.is_connected.store(true, Ordering::SeqCst);
                     }
                     Err(problem) => {
                         if !problem.into_error().is_retryable() {
@@ -219,7 +219,7 @@ impl Events {
             }
             match self.read() {
                 Some(event) => {
-                    told.has_news.store(true, Ordering::SeqCst);
+                    state.has_news.store(true, Ordering::SeqCst);
                     self.last = event.id.or(self.last.take());
                     if event.kind == EventKind::Removed && self.log.is_some() {
                         break;
@@ -227,11 +227,11 @@ impl Events {
                 }
                 None => {
                     self.stream = None;
-                    told.is_connected.store(false, Ordering::SeqCst);
+                    state.is_connected.store(false, Ordering::SeqCst);
                 }
             }
         }
-        told.is_connected.store(false, Ordering::SeqCst);
+        state.is_connected.store(false, Ordering::SeqCst);
     }
 }
 

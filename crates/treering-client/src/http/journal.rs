@@ -48,13 +48,13 @@ impl HttpJournal {
     }
 
     /// Requests the length, and keeps it for the first call of `len`.
-    pub(super) fn look(&self) -> Result<u64, Problem> {
-        let length = self.ask_length()?;
+    pub(super) fn fetch_length(&self) -> Result<u64, Problem> {
+        let length = self.request_length()?;
         self.known().is_new = true;
         Ok(length)
     }
 
-    fn ask_length(&self) -> Result<u64, Problem> {
+    fn request_length(&self) -> Result<u64, Problem> {
         let length = match self.nodes.call(&Request::new(Method::Head, self.path.clone())) {
             Ok(answer) => self.length_of(&answer)?,
             // A response without a body does not state the reason.
@@ -117,7 +117,7 @@ impl HttpJournal {
                 return Ok((true, length));
             }
         }
-        Ok((true, self.ask_length()?))
+        Ok((true, self.request_length()?))
     }
 
     /// Records that lines were appended at `start`.
@@ -144,9 +144,9 @@ impl Journal for HttpJournal {
         drop(known);
         let follower = self.follower.get();
         if let Some(follower) = follower {
-            follower.begin_look();
+            follower.clear_news();
         }
-        let length = self.ask_length();
+        let length = self.request_length();
         if let (Err(_), Some(follower)) = (&length, follower) {
             follower.keep_news();
         }

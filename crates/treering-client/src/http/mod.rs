@@ -95,7 +95,7 @@ impl Store for HttpStore {
 
     fn open(&self, id: &SessionId) -> Result<Arc<dyn Journal>> {
         let journal = self.journal(id);
-        match journal.look() {
+        match journal.fetch_length() {
             Ok(_) => Ok(Arc::new(journal)),
             Err(Problem::UnknownSession(_)) => Err(Error::UnknownSession(id.clone())),
             Err(problem) => Err(problem.into_error()),
@@ -126,7 +126,7 @@ impl Store for HttpStore {
         let request = Request::new(Method::Get, wire::changes_path(mark));
         let follower = self.follower.get();
         if let Some(follower) = follower {
-            follower.begin_look();
+            follower.clear_news();
         }
         let answer = self.nodes.call(&request);
         if let (Err(_), Some(follower)) = (&answer, follower) {

@@ -105,7 +105,7 @@ fn call(out: &mut String, name: &str, raw: Option<&[u8]>) {
     let call = Call::new(name, raw);
     let arguments = call.arguments();
     let is_open = matches!(arguments, Arguments::Edits(_) | Arguments::Patch(_));
-    let has_body = arguments != Arguments::InSummary && !is_told(&arguments);
+    let has_body = arguments != Arguments::InSummary && !is_shown_in_summary(&arguments);
     out.push_str(match (has_body, is_open) {
         (false, _) => "<div class=call><div class=what><b>",
         (true, true) => "<details class=call open><summary class=what><b>",
@@ -122,7 +122,7 @@ fn call(out: &mut String, name: &str, raw: Option<&[u8]>) {
 }
 
 /// Returns whether the summary of a call shows all of its arguments, as for a command of one line.
-fn is_told(arguments: &Arguments<'_>) -> bool {
+fn is_shown_in_summary(arguments: &Arguments<'_>) -> bool {
     matches!(arguments, Arguments::Command(command) if !command.trim().contains('\n') && command.len() < 150)
 }
 

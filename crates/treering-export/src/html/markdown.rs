@@ -183,7 +183,7 @@ impl MarkdownRenderer<'_> {
     }
 
     fn link(&mut self, address: &str) -> &'static str {
-        if !leads_somewhere_harmless(address) {
+        if !is_safe_address(address) {
             return self.element("<span class=nolink>", "</span>");
         }
         self.out.push_str("<a rel=\"noopener noreferrer\" target=_blank href=\"");
@@ -253,7 +253,7 @@ pub(crate) fn image(out: &mut String, mime: &str, data: &str, alt: &str) -> bool
     true
 }
 
-fn leads_somewhere_harmless(address: &str) -> bool {
+fn is_safe_address(address: &str) -> bool {
     let scheme = address.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
     matches!(scheme.as_deref(), Some("http" | "https" | "mailto"))
 }

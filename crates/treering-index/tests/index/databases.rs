@@ -76,11 +76,11 @@ fn changes_of_a_database_are_seen() {
     let home = Home::new();
     write(&home, OPENCODE, &database("opencode/testdata/opencode.db"));
     let mut watch = Watch::new(home.places());
-    assert!(watch.look().is_empty());
+    assert!(watch.poll().is_empty());
     let path = home.at(&format!("{OPENCODE}#ses_main1"));
     let before = Stamp::at(&path).unwrap();
     write(&home, GOOSE, &database("goose/testdata/sessions.db"));
-    let events = watch.look();
+    let events = watch.poll();
     assert_eq!(events.len(), 2);
     assert!(events.iter().all(|event| event.change == FileChange::New));
     assert_eq!(Stamp::at(&path), Some(before));

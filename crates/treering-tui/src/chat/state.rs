@@ -142,7 +142,7 @@ impl ChatState {
 
     /// Sets the colors and the keys.
     #[must_use]
-    pub fn with_looks(self, theme: Theme, bindings: Bindings<ChatAction>) -> Self {
+    pub fn with_theme(self, theme: Theme, bindings: Bindings<ChatAction>) -> Self {
         ChatState { theme, bindings, ..self }
     }
 

@@ -174,7 +174,7 @@ impl ChatView<'_, '_> {
             if at == row {
                 let mut cursor = LineCursor::new(inner, y);
                 self.draw.put(&mut cursor, Tone::Plain, &safe_line(before));
-                self.draw.type_here(&cursor);
+                self.draw.set_cursor(&cursor);
             }
         }
     }

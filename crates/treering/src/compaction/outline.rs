@@ -125,7 +125,7 @@ impl Outline {
 
     /// Returns whether one of the entry's messages has such a role. This is false for compactions.
     pub(super) fn speaks(&mut self, at: usize, is_meant: fn(Role) -> bool) -> Result<bool> {
-        if self.kind(at) == Kind::Compaction || !self.projection.may_speak(at, is_meant) {
+        if self.kind(at) == Kind::Compaction || !self.projection.may_have_role(at, is_meant) {
             return Ok(false);
         }
         Ok(self.part(at)?.messages.iter().any(|message| is_meant(message.role)))
@@ -157,7 +157,7 @@ impl Outline {
         let projection = &mut self.projection;
         projection.go_to(0);
         for at in 0..projection.number_selected() {
-            if !wanted(at) && !projection.may_speak(at, |role| role == Role::System) {
+            if !wanted(at) && !projection.may_have_role(at, |role| role == Role::System) {
                 projection.skip_selected();
                 continue;
             }

@@ -104,7 +104,7 @@ impl Projection {
 
     /// Returns whether a message of the entry at this index may have such a role, as far as this is
     /// known without reading the entry.
-    pub(crate) fn may_speak(&self, at: usize, is_meant: impl Fn(Role) -> bool) -> bool {
+    pub(crate) fn may_have_role(&self, at: usize, is_meant: impl Fn(Role) -> bool) -> bool {
         let Some(row) = self.row_at(at) else { return false };
         let node = self.view.tree().node(row);
         if !contributes(self.view.tree(), row) {

@@ -73,7 +73,7 @@ impl Placement {
             match bodies.record(view, row)? {
                 None => drop(plan.dropped.insert(row, OmitReason::Damaged)),
                 Some(record) if matches!(node.kind(), Kind::Message | Kind::Compaction) => {
-                    let more = more(view.codec(), record);
+                    let more = additional_messages(view.codec(), record);
                     if more > 0 {
                         plan.more.insert(row, more);
                     }
@@ -265,7 +265,7 @@ fn first_part(tree: &Tree, row: Row) -> Option<Row> {
 }
 
 /// Returns the number of messages in a record after the first one.
-fn more(codec: &dyn Codec, record: &[u8]) -> usize {
+fn additional_messages(codec: &dyn Codec, record: &[u8]) -> usize {
     if codec.facts().is_native(Kind::Message) { 0 } else { codec.decode(record).more.len() }
 }
 

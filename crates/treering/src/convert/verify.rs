@@ -112,7 +112,7 @@ impl Verification<'_> {
         let before = self.view;
         let (theirs, ours) = (before.clone().projection(at)?, after.clone().projection(result_at)?);
         let difference = match self.dialect.facts().export {
-            Some(_) => spoken_difference(theirs, ours)?,
+            Some(_) => text_difference(theirs, ours)?,
             None => difference(theirs, ours)?.map(Difference::Message),
         };
         let place = at.map_or("the start".to_owned(), |row| before.tree().id(row).to_string());
@@ -175,7 +175,7 @@ fn difference(mut theirs: Projection, mut ours: Projection) -> Result<Option<Str
 }
 
 /// Describes the first difference for formats that hold less: only roles and texts are compared.
-fn spoken_difference(theirs: Projection, ours: Projection) -> Result<Option<Difference>> {
+fn text_difference(theirs: Projection, ours: Projection) -> Result<Option<Difference>> {
     let (theirs, mut ours) =
         (message_texts(&Context::collect(theirs)?), message_texts(&Context::collect(ours)?));
     let count = ours.len();

@@ -16,7 +16,7 @@ pub(super) fn open(bytes: impl AsRef<[u8]>) -> Result<Session> {
 }
 
 /// Returns the texts of the context at the leaf, each after the first letter of its role.
-pub(super) fn said(session: &Session) -> Vec<String> {
+pub(super) fn context_texts(session: &Session) -> Vec<String> {
     let context = session.context().unwrap();
     let texts = context.messages.iter().map(|message| {
         let message = crate::entry::MessageView::new(&message.json);

@@ -67,7 +67,7 @@ enum LikelyDialect {
 fn of_bytes(bytes: &[u8]) -> Option<Dialect> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let mut leaning = LikelyDialect::Nothing;
-    let mut seen = AfterPi::default();
+    let mut seen = RecordsAfterPi::default();
     let mut records = lines(bytes).take(RECORDS);
     while let Some(line) = records.next() {
         if leaning == LikelyDialect::Pi {
@@ -118,7 +118,7 @@ const STRAYS: usize = 8;
 /// The records after a header or an entry as pi writes it. One record of another agent does not
 /// decide: most of them must be that agent's.
 #[derive(Debug, Default)]
-struct AfterPi<'a> {
+struct RecordsAfterPi<'a> {
     /// The number of entries that pi could have written.
     pi: usize,
     /// The number of model changes among these in a form that omp does not use.
@@ -131,7 +131,7 @@ struct AfterPi<'a> {
     message: Option<&'a [u8]>,
 }
 
-impl<'a> AfterPi<'a> {
+impl<'a> RecordsAfterPi<'a> {
     fn take(&mut self, line: &'a [u8]) {
         if is_plain(line) {
             self.pi += 1;

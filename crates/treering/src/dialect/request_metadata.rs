@@ -19,7 +19,7 @@ pub(crate) struct RequestMetadata {
 impl RequestMetadata {
     /// Returns the metadata of a request whose agent knows no prices.
     pub(crate) fn without_price() -> Self {
-        RequestMetadata { price: Price::Unsaid, ..RequestMetadata::default() }
+        RequestMetadata { price: Price::Unstated, ..RequestMetadata::default() }
     }
 }
 
@@ -42,5 +42,5 @@ pub(crate) enum Price {
     /// The cost is only in the record.
     Dollars(f64),
     /// The cost is unknown, whatever the entry states.
-    Unsaid,
+    Unstated,
 }

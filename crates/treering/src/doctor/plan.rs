@@ -53,7 +53,7 @@ impl RepairEdits {
         plan.moves_header = is_header_misplaced(loaded);
         let header = loaded.header.as_ref().filter(|_| !loaded.header_span.is_empty());
         plan.names_header = header.is_some_and(|header| header.own_id().is_empty());
-        plan.look_at_lines(journal, loaded)?;
+        plan.plan_lines(journal, loaded)?;
         if is_mere_list(loaded) {
             return Ok(plan);
         }
@@ -81,8 +81,8 @@ impl RepairEdits {
             && !self.names_header
     }
 
-    fn look_at_lines(&mut self, journal: &dyn Journal, loaded: &Loaded) -> Result<()> {
-        let looked = survey::lines(journal, loaded, |line| {
+    fn plan_lines(&mut self, journal: &dyn Journal, loaded: &Loaded) -> Result<()> {
+        let surveyed = survey::lines(journal, loaded, |line| {
             self.split += usize::from(line.parts.len() > 1);
             for part in line.parts {
                 match part.what.row() {
@@ -95,7 +95,7 @@ impl RepairEdits {
             }
             Ok(())
         });
-        looked.map_err(Error::Storage)
+        surveyed.map_err(Error::Storage)
     }
 
     /// Lets the last complete line with an id keep it, and removes or renames the others.

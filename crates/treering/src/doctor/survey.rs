@@ -98,7 +98,7 @@ pub(super) fn lines(
         };
         let bom = if line.offset == 0 && bytes.starts_with(BOM) { BOM.len() } else { 0 };
         let (bytes, offset) = (&bytes[bom..], line.offset + bom as u64);
-        surveyor.look_at(bytes, offset, line.terminated);
+        surveyor.split_line(bytes, offset, line.terminated);
         let (terminated, parts) = (line.terminated, &*surveyor.parts);
         each(&SurveyedLine { number, offset, bytes, terminated, parts })
     })
@@ -115,7 +115,7 @@ struct LineSurveyor<'a> {
 
 impl LineSurveyor<'_> {
     /// Splits a line and fills `parts`.
-    fn look_at(&mut self, bytes: &[u8], offset: u64, terminated: bool) {
+    fn split_line(&mut self, bytes: &[u8], offset: u64, terminated: bool) {
         self.parts.clear();
         let masked = self.loaded.facts().json.masked(bytes);
         let bytes = &*masked;
@@ -125,7 +125,7 @@ impl LineSurveyor<'_> {
         }
         let end = json::skip_value(bytes, start).filter(|_| bytes[start] == b'{');
         if let Some(end) = end.filter(|&end| json::skip_space(bytes, end) == bytes.len()) {
-            let what = self.whole(&bytes[start..end], offset + start as u64);
+            let what = self.complete_part(&bytes[start..end], offset + start as u64);
             self.parts.push(LinePart { span: start..end, what });
             return;
         }
@@ -145,14 +145,14 @@ impl LineSurveyor<'_> {
                 SegmentKind::Damaged | SegmentKind::DamagedEntry(_) => {
                     self.row_at(place).map_or(PartKind::Fragment, PartKind::DamagedEntry)
                 }
-                _ if is_whole => self.whole(record, place),
+                _ if is_whole => self.complete_part(record, place),
                 _ => PartKind::Fragment,
             };
             self.parts.push(LinePart { span: segment.span, what });
         }
     }
 
-    fn whole(&mut self, record: &[u8], offset: u64) -> PartKind {
+    fn complete_part(&mut self, record: &[u8], offset: u64) -> PartKind {
         let row = self.row_at(offset);
         if offset == self.loaded.header_span.start && !self.loaded.header_span.is_empty() {
             return PartKind::Header(row);

@@ -22,13 +22,13 @@ impl Loaded {
         more: Vec<(u64, Problem)>,
     ) -> io::Result<Vec<Finding>> {
         let mut findings = self.findings.clone();
-        let mut odd: Vec<_> = self.tree_problems().take(MAX_FINDINGS).collect();
-        odd.extend(self.dangling(journal)?);
-        odd.extend(more);
-        odd.sort_by_key(|(offset, _)| *offset);
-        let offsets: Vec<u64> = odd.iter().map(|(offset, _)| *offset).collect();
+        let mut found: Vec<_> = self.tree_problems().take(MAX_FINDINGS).collect();
+        found.extend(self.dangling(journal)?);
+        found.extend(more);
+        found.sort_by_key(|(offset, _)| *offset);
+        let offsets: Vec<u64> = found.iter().map(|(offset, _)| *offset).collect();
         let numbers = line_numbers(journal, &offsets)?;
-        for (line, (_, problem)) in numbers.into_iter().zip(odd) {
+        for (line, (_, problem)) in numbers.into_iter().zip(found) {
             findings.push(Finding { line: Some(line), problem });
         }
         findings.sort_by_key(|finding| finding.line);

@@ -120,7 +120,7 @@ impl ScannedLines {
         let mut seen = ScannedLines { lines: Vec::new(), ids: String::new(), last: IdSpan::NONE };
         scan::lines_on(threads, journal, from, to, parent_key, |line| {
             let what = match line.bytes {
-                Bytes::Whole(bytes) if line.terminated => seen.look(codec, bytes, parent_key),
+                Bytes::Whole(bytes) if line.terminated => seen.pack_head(codec, bytes, parent_key),
                 _ => PackedHead::Unclear,
             };
             let (offset, len, terminated) = (line.offset, line.len, line.terminated);
@@ -130,7 +130,7 @@ impl ScannedLines {
         Ok(seen)
     }
 
-    fn look(&mut self, codec: &dyn Codec, bytes: &[u8], parent_key: &Needle) -> PackedHead {
+    fn pack_head(&mut self, codec: &dyn Codec, bytes: &[u8], parent_key: &Needle) -> PackedHead {
         match codec.quick_read(bytes) {
             QuickRead::Entry(head, used)
                 if !is_fact(head.kind) && parent_key.find(&bytes[used..]).is_none() =>

@@ -299,11 +299,11 @@ impl FileStates {
 
     /// Reads the states of files, which need not exist.
     pub(crate) fn of(paths: Vec<PathBuf>) -> Self {
-        let look = |path: PathBuf| {
-            let state = FileStates::look(&path);
+        let read = |path: PathBuf| {
+            let state = FileStates::read(&path);
             (path, state)
         };
-        let files: Vec<_> = paths.into_iter().map(look).collect();
+        let files: Vec<_> = paths.into_iter().map(read).collect();
         let now = fs::now();
         let is_old = |modified: SystemTime| {
             now.duration_since(modified).is_ok_and(|age| age > FileStates::TICK)
@@ -312,12 +312,12 @@ impl FileStates {
         FileStates { files, is_settled }
     }
 
-    fn look(path: &Path) -> Option<FileState> {
+    fn read(path: &Path) -> Option<FileState> {
         fs::metadata(path).ok().map(|found| (found.id, found.len, found.modified))
     }
 
     fn are_unchanged(&self) -> bool {
-        self.is_settled && self.files.iter().all(|(path, state)| FileStates::look(path) == *state)
+        self.is_settled && self.files.iter().all(|(path, state)| FileStates::read(path) == *state)
     }
 }
 

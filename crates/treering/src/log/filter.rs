@@ -42,7 +42,7 @@ pub trait LineFilter: Send + Sync + fmt::Debug {
     /// Inspects every line before the first one is filtered, in any order and from several threads.
     /// Returns whether the line is marked: lines that are not marked are passed to
     /// [`unmarked_line`](Self::unmarked_line) instead of [`line`](Self::line).
-    fn look(&self, line: &[u8]) -> bool {
+    fn inspect(&self, line: &[u8]) -> bool {
         let _ = line;
         true
     }
@@ -50,7 +50,7 @@ pub trait LineFilter: Send + Sync + fmt::Debug {
     /// Returns the filtered line. Neither line has a newline.
     fn line<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]>;
 
-    /// Returns the filtered line for a line for which [`look`](Self::look) returned `false`, so
+    /// Returns the filtered line for a line for which [`inspect`](Self::inspect) returned `false`, so
     /// that a filter need not analyze it again.
     fn unmarked_line<'a>(&self, line: &'a [u8]) -> Cow<'a, [u8]> {
         self.line(line)
@@ -71,7 +71,7 @@ pub(crate) fn filtered(
     filter: &dyn LineFilter,
     refit: RestoreLength,
 ) -> io::Result<Scratch> {
-    let marks = look(source, filter, length)?;
+    let marks = mark_lines(source, filter, length)?;
     let (mut number, mut seen) = (0, Checksum::default());
     let mut out = Scratch::writer()?;
     each_line(source, 0, length, |line, at, is_terminated| {
@@ -95,11 +95,11 @@ pub(crate) fn filtered(
 const LARGE: u64 = 16 * 1024 * 1024;
 
 /// Passes every line to the filter for inspection.
-fn look(source: &dyn Journal, filter: &dyn LineFilter, length: u64) -> io::Result<LineMarks> {
+fn mark_lines(source: &dyn Journal, filter: &dyn LineFilter, length: u64) -> io::Result<LineMarks> {
     let part = |from: u64, to: u64| {
         let mut marks = LineMarks::default();
         each_line(source, from, to, |line, at, _| {
-            marks.push(filter.look(line));
+            marks.push(filter.inspect(line));
             marks.seen.add(line, at);
             Ok(())
         })?;

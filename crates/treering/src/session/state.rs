@@ -429,7 +429,7 @@ impl State {
             let _lock = lock(file.file()).map_err(|error| storage(error, &path))?;
             if file.is_at(&path) {
                 foreign.extend(self.catch_up()?);
-                let mut done = migrate::outlook(&self.view(), &self.loaded)?;
+                let mut done = migrate::planned_upgrade(&self.view(), &self.loaded)?;
                 let backup = migrate::upgrade(&path, &file, &self.loaded)?;
                 if let Some(done) = &mut done {
                     done.backup = Some(backup);

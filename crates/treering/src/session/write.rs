@@ -392,7 +392,7 @@ impl Session {
     /// Plans [`upgrade`](Session::upgrade) and changes nothing.
     pub fn plan_upgrade(&self) -> Result<Option<Upgrade>> {
         let state = self.state();
-        migrate::outlook(&state.view(), &state.loaded)
+        migrate::planned_upgrade(&state.view(), &state.loaded)
     }
 
     /// Sets the name of the session; an empty name removes it.

@@ -296,7 +296,7 @@ fn request(values: [Option<&[u8]>; 6], price: Price) -> Option<Usage> {
     let cost = match price {
         Price::InEntry => cost.and_then(self::cost),
         Price::Dollars(dollars) => Cost::from_dollars(dollars),
-        Price::Unsaid => None,
+        Price::Unstated => None,
     };
     let mut usage = Usage {
         requests: 1,
@@ -321,7 +321,7 @@ pub(super) fn of_counts(counts: [u64; 4], price: Price) -> Option<Usage> {
         counts.map(|count| if count <= MOST { count } else { 0 });
     let cost = match price {
         Price::Dollars(dollars) => Cost::from_dollars(dollars),
-        Price::InEntry | Price::Unsaid => None,
+        Price::InEntry | Price::Unstated => None,
     };
     let usage = Usage {
         requests: 1,
@@ -426,7 +426,7 @@ mod tests {
         let object = br#"{"input":1,"cost":{"total":0}}"#;
         let unpriced = |price| usage(object, price).map(|usage| usage.unpriced);
         assert_eq!(unpriced(Price::InEntry), Some(0));
-        assert_eq!(unpriced(Price::Unsaid), Some(1));
+        assert_eq!(unpriced(Price::Unstated), Some(1));
         assert_eq!(unpriced(Price::Dollars(f64::NAN)), Some(1));
         let paid = usage(object, Price::Dollars(0.5)).unwrap();
         assert_eq!((paid.cost.dollars(), paid.unpriced), (0.5, 0));

@@ -16,7 +16,7 @@ mod tools;
 use super::ask::is_too_long;
 use super::busy::{Guard, Operation};
 use super::late_entry::LateEntryKind;
-use super::{AgentSession, CompactOptions, look};
+use super::{AgentSession, CompactOptions, read_blocking};
 use crate::OwnFuture;
 use crate::chat::{ChatModel, ChatRequest};
 use crate::error::AgentError;
@@ -426,7 +426,8 @@ impl TurnContext<'_> {
             return Ok((PartialAnswer::default(), None, TurnEnd::Aborted));
         }
         let leaf = at.clone();
-        let context = look(&self.session, move |session| session.context_at(&leaf)).await?;
+        let context =
+            read_blocking(&self.session, move |session| session.context_at(&leaf)).await?;
         let mut request = match self.definitions.is_empty() {
             true => ChatRequest::of(&context),
             false => ChatRequest::with_tools(context, self.definitions.clone()),
@@ -475,10 +476,11 @@ impl TurnContext<'_> {
     async fn make_room(&self, at: EntryId) -> EntryId {
         let at = self.newest(&at);
         let (leaf, session) = (at.clone(), &self.session);
-        let tokens = look(session, move |session| match session.leaf().as_ref() == Some(&leaf) {
-            true => Ok(session.context_tokens()?.tokens),
-            false => Ok(0),
-        });
+        let tokens =
+            read_blocking(session, move |session| match session.leaf().as_ref() == Some(&leaf) {
+                true => Ok(session.context_tokens()?.tokens),
+                false => Ok(0),
+            });
         let name = name_of(self.model);
         let window = self.agent.window_for(self.model);
         let settings = self.agent.settings();

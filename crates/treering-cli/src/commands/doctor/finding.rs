@@ -24,7 +24,7 @@ pub(super) fn write(
         (false, Detail::Summary) => write_summary(diagnosis, out)?,
         (false, _) => write_all(diagnosis, detail, out)?,
     }
-    Ok(if diagnosis.is_healthy() { Health::Healthy } else { Health::Ill })
+    Ok(if diagnosis.is_healthy() { Health::Healthy } else { Health::Damaged })
 }
 
 /// Returns the number of findings of each severity, the worst first.

@@ -57,7 +57,7 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Health {
     Healthy,
-    Ill,
+    Damaged,
 }
 
 /// The amount of detail about a file.
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         true => Detail::Full,
         false => Detail::Summary,
     };
-    let mut health = if is_lacking { Health::Ill } else { Health::Healthy };
+    let mut health = if is_lacking { Health::Damaged } else { Health::Healthy };
     let mut sum = DoctorTotals::default();
     let meter = Meter::new();
     let total = files.len();
@@ -113,10 +113,10 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         };
         match looked {
             Ok(Health::Healthy) => {}
-            Ok(Health::Ill) => health = Health::Ill,
+            Ok(Health::Damaged) => health = Health::Damaged,
             Err(failure) if is_single => return Err(failure),
             Err(Failure::Library(error)) => {
-                health = Health::Ill;
+                health = Health::Damaged;
                 sum.unreadable += 1;
                 if args.json {
                     finding::write_failure(&file, &error, out)?;
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
                 output::write_notice("error", &safe_line(&error.to_string()));
             }
             Err(Failure::Message { what, .. }) => {
-                health = Health::Ill;
+                health = Health::Damaged;
                 out.finish()?;
                 output::write_notice("error", &safe_line(&what));
             }
@@ -137,7 +137,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
     match health {
         Health::Healthy => Ok(()),
-        Health::Ill => Err(Failure::Said),
+        Health::Damaged => Err(Failure::Reported),
     }
 }
 

@@ -58,7 +58,7 @@ fn write_remaining(
         writeln!(out, "\nnot repaired:")?;
         write_groups(&bad, detail, out)?;
     }
-    Ok(if bad.is_empty() { Health::Healthy } else { Health::Ill })
+    Ok(if bad.is_empty() { Health::Healthy } else { Health::Damaged })
 }
 
 /// A repair that was planned but not carried out.

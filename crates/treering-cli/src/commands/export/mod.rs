@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     let session = file.open_redacted(redactor.as_ref())?;
     let export =
         Export::new().part(part(args, format, &session)?).thinking(args.thinking).full(args.full);
-    progress::doing("writing the document");
+    progress::set_activity("writing the document");
     write_somewhere(args, file, format, &export, &session, out)?;
     if let Some(redactor) = redactor {
         let path = match &export.part {
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
         let ids = path.map(|path| path.map(|entry| Ok(entry?.id().to_string())));
         let path = ids.map(Iterator::collect::<treering::Result<HashSet<String>>>).transpose()?;
         let is_in = |id: &str| path.as_ref().is_none_or(|path| path.contains(id));
-        redaction::tell(&redactor.report().only(is_in));
+        redaction::report_replacements(&redactor.report().only(is_in));
     }
     Ok(())
 }

@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
             output::write_notice("hint", "`treering ls --all` lists those of all projects");
         }
     } else if listed.is_empty() {
-        say_nothing_found(args, &places, project.as_ref(), contents.sessions.len());
+        note_that_nothing_was_found(args, &places, project.as_ref(), contents.sessions.len());
     } else {
         let shown = match &args.directory {
             Some(dir) => ListKind::Directory(dir),
@@ -221,7 +221,12 @@ fn write_json(session: &SessionInfo, out: &mut Output) -> Result<(), Failure> {
 }
 
 /// Reports why the list is empty, and what to try.
-fn say_nothing_found(args: &Args, places: &Places, project: Option<&ProjectFilter>, found: usize) {
+fn note_that_nothing_was_found(
+    args: &Args,
+    places: &Places,
+    project: Option<&ProjectFilter>,
+    found: usize,
+) {
     let show = |path: &Path| safe_line(&path.to_string_lossy());
     if let Some(dir) = &args.directory {
         return output::write_notice("note", &format!("no sessions in {}", show(dir)));

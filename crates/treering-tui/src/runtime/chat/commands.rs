@@ -216,7 +216,7 @@ fn label(agent: &AgentSession, session: &Session, text: &str) -> CommandResult {
     let named = named.and_then(|first| tree.resolve(first).found(first).ok());
     let (entry, text) = match named {
         Some(entry) => (entry, more.trim()),
-        None => (last_said(session)?, text),
+        None => (last_message_entry(session)?, text),
     };
     let label = Some(text).filter(|text| *text != "-");
     agent.label(entry.as_str(), label)?;
@@ -226,26 +226,26 @@ fn label(agent: &AgentSession, session: &Session, text: &str) -> CommandResult {
     }))
 }
 
-fn nothing_there() -> treering::Error {
+fn empty_session_error() -> treering::Error {
     treering::Error::UnknownEntry("the leaf of an empty session".into())
 }
 
 /// Returns the last message or summary on the path.
-fn last_said(session: &Session) -> Result<EntryId, treering::Error> {
+fn last_message_entry(session: &Session) -> Result<EntryId, treering::Error> {
     let tree = session.tree();
-    let leaf = session.leaf().ok_or_else(nothing_there)?;
+    let leaf = session.leaf().ok_or_else(empty_session_error)?;
     let above = |id: &EntryId| tree.parent(id.as_str()).ok().flatten();
     let mut path = std::iter::successors(Some(leaf.clone()), above);
-    let is_said = |id: &EntryId| {
+    let is_message = |id: &EntryId| {
         let said = [Kind::Message, Kind::Compaction, Kind::BranchSummary, Kind::CustomMessage];
         tree.kind(id.as_str()).is_ok_and(|kind| said.contains(&kind))
     };
-    Ok(path.find(is_said).unwrap_or(leaf))
+    Ok(path.find(is_message).unwrap_or(leaf))
 }
 
 fn root(session: &Session) -> Result<EntryId, treering::Error> {
-    let leaf = session.leaf().ok_or_else(nothing_there)?;
-    session.tree().path(leaf.as_str())?.into_iter().next().ok_or_else(nothing_there)
+    let leaf = session.leaf().ok_or_else(empty_session_error)?;
+    session.tree().path(leaf.as_str())?.into_iter().next().ok_or_else(empty_session_error)
 }
 
 /// Writes the subtree of an entry to a file. The format follows the extension: a session file, or a

@@ -115,7 +115,7 @@ impl ChatController {
         self.task = Some((task, cancel));
     }
 
-    fn say(&mut self, text: String) {
+    fn send_message(&mut self, text: String) {
         let Some(model) = self.watcher.models.current() else {
             let why = "no model is configured".to_owned();
             return self.watcher.send(ChatEvent::SendFailed(text, why));
@@ -186,7 +186,7 @@ impl ChatController {
         }
         let cancel = CancellationToken::new();
         let (watcher, stop) = (self.watcher.clone(), cancel.clone());
-        self.begin(doing(&command), None, cancel, async move {
+        self.begin(status_text(&command), None, cancel, async move {
             match commands::run(&watcher, command, &stop).await {
                 Ok(reply) => reply,
                 Err(error) => CommandReply::failure(explained(&error)),
@@ -320,7 +320,7 @@ fn show(watcher: &SessionWatcher, command: &ChatCommand) {
 }
 
 /// Returns the text of the status line while a command runs.
-fn doing(command: &ChatCommand) -> &'static str {
+fn status_text(command: &ChatCommand) -> &'static str {
     match command {
         ChatCommand::Compact(_) => "compacting",
         ChatCommand::Merge { .. } | ChatCommand::CherryPick(_) => "merging",
@@ -373,7 +373,7 @@ impl EffectHandler<ChatState> for ChatController {
                 self.close();
                 return Some(ChatOutcome { left, unsent: state.unsent() });
             }
-            ChatEffect::Send(text) => self.say(text),
+            ChatEffect::Send(text) => self.send_message(text),
             ChatEffect::Shell { command, in_context } => self.shell(command, in_context),
             ChatEffect::Run(command) => self.run(command),
             ChatEffect::Abort => {

@@ -47,7 +47,7 @@ pub fn chat(
 ) -> io::Result<ChatOutcome> {
     let channel = EventChannel::default();
     let state = ChatState::new("", setup.no_model())
-        .with_looks(setup.theme, setup.bindings.clone())
+        .with_theme(setup.theme, setup.bindings.clone())
         .with_double_escape(setup.double_escape)
         .with_unsent(unsent);
     let mut controller = ChatController::new(runtime, agent, setup, channel.events.clone());

@@ -82,7 +82,7 @@ impl SessionWatcher {
         let cleared = sent.labels.keys().filter(|id| !labels.contains_key(*id));
         let changed: Vec<EntryId> = changed.map(|(id, _)| id).chain(cleared).cloned().collect();
         if is_new {
-            self.send(ChatEvent::History(said(&session, &entries)));
+            self.send(ChatEvent::History(user_messages(&session, &entries)));
             self.numbers.forget();
         }
         self.send(ChatEvent::Completions(self.names(&session, &entries)));
@@ -213,7 +213,7 @@ pub(super) fn read_only(session: &Session) -> Option<String> {
 }
 
 /// Returns the user's messages on a path, oldest first.
-fn said(session: &Session, entries: &[EntryId]) -> Vec<String> {
+fn user_messages(session: &Session, entries: &[EntryId]) -> Vec<String> {
     let tree = session.tree();
     let is_user = |id: &&EntryId| matches!(tree.role(id.as_str()), Ok(Some(Role::User)));
     let mut reader = session.reader();

@@ -82,7 +82,8 @@ pub(super) fn page(source: &PickerSource, session: &SessionInfo, now: i64) -> Pa
         }
         Ok((models, messages)) => {
             let mut page = head(session, models, now);
-            let said: Vec<Page> = messages.iter().rev().filter_map(said).take(MESSAGES).collect();
+            let said: Vec<Page> =
+                messages.iter().rev().filter_map(message_lines).take(MESSAGES).collect();
             for message in said.into_iter().rev() {
                 page.lines.push(StyledLine::new(Tone::Plain, ""));
                 page.lines.extend(message.lines);
@@ -146,7 +147,7 @@ fn note_model(message: &ContextMessage, models: &mut Vec<String>) {
 }
 
 /// Returns a message as lines; `None` if it is empty.
-fn said(message: &ContextMessage) -> Option<Page> {
+fn message_lines(message: &ContextMessage) -> Option<Page> {
     let message = MessageView::new(&message.json);
     let role = message.role();
     let (name, tone) = match role {

@@ -81,7 +81,7 @@ pub(super) fn watch(
             if events.send(PickerEvent::Now(now())).is_err() {
                 return;
             }
-            let (found, gone) = changes.look(&source);
+            let (found, gone) = changes.poll(&source);
             if !gone.is_empty() {
                 let _ = events.send(PickerEvent::Gone(gone));
             }
@@ -114,11 +114,11 @@ impl ChangeSource {
 
     /// Returns the sessions that are new or grew, and those that are gone. A store that does not answer is asked
     /// again the next time.
-    pub(super) fn look(&mut self, source: &PickerSource) -> (Vec<SessionInfo>, Vec<PathBuf>) {
+    pub(super) fn poll(&mut self, source: &PickerSource) -> (Vec<SessionInfo>, Vec<PathBuf>) {
         let (mut found, mut gone) = (Vec::new(), Vec::new());
         match (self, source) {
             (ChangeSource::Files(watch), _) => {
-                for event in watch.look() {
+                for event in watch.poll() {
                     match event.change {
                         FileChange::Gone => gone.push(event.path),
                         FileChange::Grown { to, .. } if to > MAX_SIZE => {}

@@ -177,7 +177,7 @@ fn the_sessions_of_a_store_are_shown_followed_changed_and_deleted() {
 
     let mut changes = sessions::ChangeSource::new(&setup.source);
     let second = create("a pot");
-    let (new, gone) = changes.look(&setup.source);
+    let (new, gone) = changes.poll(&setup.source);
     assert_eq!((new[0].path.clone(), gone), (second.clone(), vec![]));
     let page = preview::page(&setup.source, &new[0], later());
     assert!(page.lines.iter().any(|line| line.text().contains("a pot")), "{page:?}");
@@ -200,6 +200,6 @@ fn the_sessions_of_a_store_are_shown_followed_changed_and_deleted() {
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "the page");
     let told = worker.perform(PickerEffect::Delete(first.clone())).unwrap();
     assert_eq!(told[0], PickerEvent::Gone(vec![first.clone()]));
-    assert_eq!(changes.look(&setup.source).1, [first]);
+    assert_eq!(changes.poll(&setup.source).1, [first]);
     assert_eq!(store.list(&Default::default()).unwrap().sessions.len(), 1);
 }

@@ -24,7 +24,7 @@ pub(super) fn diff(session: &Session, a: &str, b: &str, width: usize) -> Result<
     };
     page.lines.push(StyledLine::new(Tone::Dim, &parted));
     for (id, side) in [(a, &left), (b, &right)] {
-        page.lines.push(StyledLine::new(Tone::Dim, &format!("{id}: {}", what_it_did(side))));
+        page.lines.push(StyledLine::new(Tone::Dim, &format!("{id}: {}", side_totals(side))));
     }
     page.lines.push(StyledLine::default());
     let (one, other) = (session.entry(a)?, session.entry(b)?);
@@ -34,7 +34,7 @@ pub(super) fn diff(session: &Session, a: &str, b: &str, width: usize) -> Result<
     Ok(Overlay { subject: OverlayKind::Diff(a.to_owned(), b.to_owned()), title, page })
 }
 
-fn what_it_did(side: &treering::diff::Side) -> String {
+fn side_totals(side: &treering::diff::Side) -> String {
     let files = side.file_ops.lists();
     let (read, changed) = (files.read.len(), files.modified.len());
     format!(

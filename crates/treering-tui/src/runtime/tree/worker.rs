@@ -144,14 +144,14 @@ impl TreeWorker {
                 let snippet = if is_shown { words.snippet(&text, &small) } else { String::new() };
                 found.push((node, snippet));
             }
-            if found.len() >= 1024 && !self.tell_found(generation, query, &mut found) {
+            if found.len() >= 1024 && !self.send_found(generation, query, &mut found) {
                 return;
             }
         }
-        self.tell_found(generation, query, &mut found);
+        self.send_found(generation, query, &mut found);
     }
 
-    fn tell_found(&self, generation: u64, query: &str, found: &mut Vec<(u32, String)>) -> bool {
+    fn send_found(&self, generation: u64, query: &str, found: &mut Vec<(u32, String)>) -> bool {
         let found = std::mem::take(found);
         self.events.send(TreeEvent::Found(generation, query.to_owned(), found)).is_ok()
     }

@@ -98,13 +98,13 @@ fn plain(entry: &NewEntry, stamp: &Stamp<'_>) -> RecordWriter {
         },
         Kind::CustomMessage => {
             let content = get("content").unwrap_or(b"[]");
-            spoken(&[b"{\"role\":\"custom\",\"content\":", content, b"}"].concat())
+            provider_text(&[b"{\"role\":\"custom\",\"content\":", content, b"}"].concat())
                 .map_or_else(|| generic(entry, stamp), |message| user(&message, stamp))
         }
-        Kind::BranchSummary if text("summary") != b"\"\"" => {
-            spoken(&[b"{\"role\":\"branchSummary\",\"summary\":", text("summary"), b"}"].concat())
-                .map_or_else(|| generic(entry, stamp), |message| user(&message, stamp))
-        }
+        Kind::BranchSummary if text("summary") != b"\"\"" => provider_text(
+            &[b"{\"role\":\"branchSummary\",\"summary\":", text("summary"), b"}"].concat(),
+        )
+        .map_or_else(|| generic(entry, stamp), |message| user(&message, stamp)),
         Kind::Compaction => {
             let list = |key| {
                 let files = get("details").and_then(|details| json::get(details, key));
@@ -180,7 +180,7 @@ fn message(raw: &[u8]) -> Option<Vec<u8>> {
             out.extend_from_slice(role.filter(|role| role.starts_with(b"\""))?);
         }
         _ => {
-            let text = spoken(raw)?;
+            let text = provider_text(raw)?;
             return Some([b"{\"role\":\"user\",\"content\":", &*text, b"}"].concat());
         }
     }
@@ -205,7 +205,7 @@ fn is_bare(raw: &[u8]) -> bool {
 
 /// Returns the text, as a literal, that a provider gets for a message of one of treering's own
 /// roles; `None` if it gets none.
-fn spoken(message: &[u8]) -> Option<Vec<u8>> {
+fn provider_text(message: &[u8]) -> Option<Vec<u8>> {
     let text = joined(json::get(&for_provider(message)?, "content")?);
     (text != b"\"\"").then_some(text)
 }

@@ -153,7 +153,7 @@ pub(super) fn request_metadata(record: &[u8]) -> RequestMetadata {
         json::get_all_checked(message.unwrap_or_default(), ["id", "model", "usage"]);
     let response =
         id.filter(named).map(|id| [id, request.filter(named).unwrap_or_default()].concat());
-    let price = cost.and_then(crate::entry::number).map_or(Price::Unsaid, Price::Dollars);
+    let price = cost.and_then(crate::entry::number).map_or(Price::Unstated, Price::Dollars);
     let usage = usage.filter(|usage| usage.starts_with(b"{")).unwrap_or_default();
     let [creation, speed] = json::get_all_checked(usage, ["cache_creation", "speed"]);
     let hour = creation.and_then(|creation| json::get(creation, "ephemeral_1h_input_tokens"));

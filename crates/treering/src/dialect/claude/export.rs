@@ -36,7 +36,7 @@ pub(super) fn export(
     let (mut seen, mut left_out) = (Vec::new(), HashSet::new());
     source.each(&mut |item| {
         export.place(&item)?;
-        seen.push(export.seen(item, &active));
+        seen.push(export.stray_candidate(item, &active));
         Ok(())
     })?;
     let strays = stray::results(&seen);
@@ -96,7 +96,7 @@ impl Exporter<'_> {
                 0 => ExportedAs::At(uuid_of(&format!("{} summary", item.id))),
                 kept => ExportedAs::At(uuid_of(&format!("{} copy {kept}", item.id))),
             },
-            _ if self.said(item).is_some() => ExportedAs::At(uuid_of(&item.id)),
+            _ if self.message_for(item).is_some() => ExportedAs::At(uuid_of(&item.id)),
             _ => ExportedAs::Nowhere { parent: item.parent.clone() },
         };
         self.places.insert(item.id.clone(), place);
@@ -104,12 +104,12 @@ impl Exporter<'_> {
     }
 
     /// Returns the facts that decide whether an entry would be read as part of the active path.
-    fn seen(&self, item: ExportEntry, active: &HashSet<String>) -> StrayCandidate {
-        let said = self.said(&item);
-        let role = said.as_deref().map(|message| MessageView::new(message).role());
+    fn stray_candidate(&self, item: ExportEntry, active: &HashSet<String>) -> StrayCandidate {
+        let message = self.message_for(&item);
+        let role = message.as_deref().map(|message| MessageView::new(message).role());
         StrayCandidate {
             is_active: active.contains(item.base()),
-            is_said: said.is_some(),
+            is_said: message.is_some(),
             is_result: role == Some(Role::ToolResult),
             is_boundary: item.entry.kind() == Kind::Compaction,
             id: item.id,
@@ -119,10 +119,10 @@ impl Exporter<'_> {
 
     /// Returns the message that the model gets for an entry, as the edits on the active path left
     /// it.
-    fn said(&self, item: &ExportEntry) -> Option<Vec<u8>> {
+    fn message_for(&self, item: &ExportEntry) -> Option<Vec<u8>> {
         match self.edited.get(&item.id) {
             Some(edited) => edited.clone(),
-            None => said(&item.entry),
+            None => message_of(&item.entry),
         }
     }
 
@@ -155,7 +155,7 @@ impl Exporter<'_> {
                 false => "a boundary, its summary, and copies of what it keeps",
             }));
         }
-        let Some(message) = self.said(item) else { return Ok(left_out(&item.entry)) };
+        let Some(message) = self.message_for(item) else { return Ok(left_out(&item.entry)) };
         self.message(&uuid_of(&item.id), parent.as_deref(), &message, item.millis)?;
         Ok(match MessageView::new(&message).role() == item.entry.role.unwrap_or(Role::Other) {
             true => Outcome::Carried,
@@ -271,7 +271,7 @@ impl Exporter<'_> {
 }
 
 /// Returns the message that the model gets for an entry, if there is one.
-fn said(entry: &NewEntry) -> Option<Vec<u8>> {
+fn message_of(entry: &NewEntry) -> Option<Vec<u8>> {
     let field = |key| embed::member(&entry.fields, key);
     let json = match entry.kind() {
         Kind::Message => field("message")?.to_vec(),

@@ -29,7 +29,7 @@ pub(super) struct Claude {
 }
 
 /// Returns whether a side record may name the session.
-pub(super) fn says_a_title(record: &[u8]) -> bool {
+pub(super) fn may_name_the_session(record: &[u8]) -> bool {
     let kind = json::get(record, "type");
     matches!(kind, Some(b"\"custom-title\"" | b"\"ai-title\"" | b"\"summary\""))
 }

@@ -281,7 +281,7 @@ impl Codec for ClaudeCode {
     }
 
     fn side_matters(&self, record: &[u8]) -> bool {
-        link::says_a_title(record)
+        link::may_name_the_session(record)
     }
 
     fn is_inserted(&self, record: &[u8]) -> bool {

@@ -1,7 +1,7 @@
 //! Tests of event logs of GitHub Copilot CLI.
 
 use crate::Dialect;
-use crate::dialect::battery::{self, open, said};
+use crate::dialect::battery::{self, context_texts, open};
 
 const FIXTURE: &str = include_str!("fixture.jsonl");
 
@@ -27,7 +27,7 @@ fn a_compaction_replaces_what_was_before_it() {
     let session = open(FIXTURE).unwrap();
     let expected =
         ["c The sensor is broken.", "u Fix the sensor.", "c A shell has ended.", "a It is fixed."];
-    assert_eq!(said(&session), expected);
+    assert_eq!(context_texts(&session), expected);
     let own = session.agent_context_at(session.leaf().unwrap().as_str()).unwrap().unwrap();
     assert_eq!(own.messages.len(), 3, "the summary, what the user said, the answer");
 }
@@ -91,5 +91,5 @@ fn requests_are_counted_by_their_own_events() {
 fn a_cleared_context_begins_anew() {
     let cleared = FIXTURE.replace("session.compaction_complete", "session.context_cleared");
     let session = open(cleared).unwrap();
-    assert_eq!(said(&session)[0], "u Fix the sensor.");
+    assert_eq!(context_texts(&session)[0], "u Fix the sensor.");
 }

@@ -1,6 +1,6 @@
 //! Tests of chats of Gemini CLI.
 
-use crate::dialect::battery::{self, open, said};
+use crate::dialect::battery::{self, context_texts, open};
 use crate::{Dialect, Session};
 
 const FIXTURE: &str = include_str!("fixture.jsonl");
@@ -79,7 +79,7 @@ fn a_new_history_replaces_the_one_before() {
         "t done",
         "a It is fixed.",
     ];
-    assert_eq!(said(&session), expected);
+    assert_eq!(context_texts(&session), expected);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_history_that_is_written_again_answers_each_call_once() {
     let again = r#"{"$set":{"messages":[{"id":"g00","timestamp":"2026-03-02T08:00:20.000Z","type":"user","content":[{"text":"<session_context>x</session_context>"}]},{"id":"g01","timestamp":"2026-03-02T08:00:20.000Z","type":"user","content":[{"text":"Why?"}]},{"id":"g02","timestamp":"2026-03-02T08:00:20.000Z","type":"gemini","content":[{"text":"I look."},{"functionCall":{"id":"call_1","name":"run","args":{}}}]},{"id":"g02_response","timestamp":"2026-03-02T08:00:20.000Z","type":"user","content":[{"functionResponse":{"id":"call_1","name":"run","response":{"output":"seven"}}}]},{"id":"g03","timestamp":"2026-03-02T08:00:20.000Z","type":"user","content":[{"functionResponse":{"id":"call_1","name":"run","response":{"output":"seven"}}}]}]}}"#;
     let session = open(format!("{FIXTURE}{again}\n")).unwrap();
     let expected = ["c <session_context>x</session_context>", "u Why?", "a I look.", "t seven"];
-    assert_eq!(said(&session), expected);
+    assert_eq!(context_texts(&session), expected);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn subagents_are_read_with_the_session_and_stand_beside_it() {
     assert_eq!(Dialect::Gemini.subagent_files(&path), std::slice::from_ref(&file));
     let joined = Session::open(&path).unwrap();
     assert_eq!((joined.leaf(), joined.id()), (alone.leaf(), alone.id()));
-    assert_eq!((said(&joined), joined.name()), (said(&alone), alone.name()));
+    assert_eq!((context_texts(&joined), joined.name()), (context_texts(&alone), alone.name()));
     assert_eq!(joined.tree().len(), alone.tree().len() + 2);
     assert_eq!(texts_at(&joined, "s2"), ["Look at the fan.", "The fan is fine."]);
     assert_eq!(joined.stats().unwrap().sidechains.output, 5);
@@ -164,5 +164,5 @@ fn subagents_are_read_with_the_session_and_stand_beside_it() {
 
     let subagent = Session::open(&file).unwrap();
     assert_eq!(subagent.id().as_str(), "explore-1");
-    assert_eq!(said(&subagent), ["u Look at the fan.", "a The fan is fine."]);
+    assert_eq!(context_texts(&subagent), ["u Look at the fan.", "a The fan is fine."]);
 }

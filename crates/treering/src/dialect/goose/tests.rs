@@ -1,6 +1,6 @@
 //! Tests of sessions of Goose.
 
-use crate::dialect::battery::{self, open, said};
+use crate::dialect::battery::{self, context_texts, open};
 use crate::{Dialect, Session};
 
 const FIXTURE: &str = include_str!("fixture.jsonl");
@@ -39,7 +39,7 @@ fn what_the_model_does_not_see_is_not_in_the_context() {
         "t no",
         "a It is fixed.",
     ];
-    assert_eq!(said(&session), expected);
+    assert_eq!(context_texts(&session), expected);
     let own = session.agent_context_at(session.leaf().unwrap().as_str()).unwrap().unwrap();
     assert_eq!(own.messages.len(), 8);
 }
@@ -71,7 +71,7 @@ fn times_are_seconds() {
 fn a_session_without_its_first_line_is_still_one() {
     let (_, rest) = FIXTURE.split_once('\n').unwrap();
     let session = open(rest).unwrap();
-    assert_eq!((session.dialect(), said(&session).len()), (Dialect::Goose, 9));
+    assert_eq!((session.dialect(), context_texts(&session).len()), (Dialect::Goose, 9));
 }
 
 /// Made by `testdata/make.py`: the fixture, a session of one message, and one that is never shown.
@@ -89,7 +89,7 @@ fn sessions_in_the_database_read_as_those_in_files() {
     let session = Session::open(&sessions[0].path).unwrap();
     assert_eq!((session.dialect(), session.id().as_str()), (Dialect::Goose, "20260302_1"));
     assert_eq!(session.name().as_deref(), Some("Kiln sensor"));
-    assert_eq!(said(&session), said(&open(FIXTURE).unwrap()));
+    assert_eq!(context_texts(&session), context_texts(&open(FIXTURE).unwrap()));
     assert!(session.all_findings().unwrap().is_empty());
     let info = crate::catalog::info(&sessions[0].path).unwrap();
     assert_eq!((info.tokens, info.cost), (Some(5100), None));

@@ -254,6 +254,6 @@ pub(super) fn request_metadata(record: &[u8]) -> RequestMetadata {
         }
         _ => None,
     };
-    let price = dollars.map_or(Price::Unsaid, Price::Dollars);
+    let price = dollars.map_or(Price::Unstated, Price::Dollars);
     RequestMetadata { response, price, ..RequestMetadata::default() }
 }

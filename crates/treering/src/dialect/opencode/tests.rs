@@ -1,6 +1,6 @@
 //! Tests of sessions of OpenCode.
 
-use crate::dialect::battery::{self, open, said};
+use crate::dialect::battery::{self, context_texts, open};
 use crate::dialect::{is_stored, stored_sessions};
 use crate::usage::Ledger;
 use crate::{Dialect, Session};
@@ -75,7 +75,7 @@ fn the_context_goes_on_from_the_summary() {
         "a I begin.",
         "t [Tool execution was interrupted]",
     ];
-    assert_eq!(said(&session), expected);
+    assert_eq!(context_texts(&session), expected);
     let own = session.agent_context_at(session.leaf().unwrap().as_str()).unwrap().unwrap();
     let own: Vec<String> = own.messages.iter().map(|m| String::from_utf8_lossy(m).into()).collect();
     assert!(own[0].contains("What did we do so far?") && own[1].contains("The kiln overheats"));
@@ -110,7 +110,7 @@ fn subagents_stand_beside_the_conversation() {
     let fan = session.context_at("msg_0005").unwrap();
     let last = String::from_utf8_lossy(&fan.messages.last().unwrap().json).into_owned();
     assert!(last.contains("The fan is fine."));
-    assert!(!said(&session).iter().any(|line| line.contains("fan")));
+    assert!(!context_texts(&session).iter().any(|line| line.contains("fan")));
     assert_eq!(session.title().unwrap(), "Kiln sensor");
     let unnamed = open(FIXTURE.replace("Kiln sensor", "New session - 2026")).unwrap();
     assert!(unnamed.title().unwrap().starts_with("Why does the kiln overheat?"));
@@ -120,10 +120,10 @@ fn subagents_stand_beside_the_conversation() {
 fn what_was_taken_back_is_a_branch() {
     let (_dir, path) = database();
     let whole = stored(&path, "ses_whole1");
-    assert_eq!(said(&whole), ["u Say tea.", "a tea"]);
+    assert_eq!(context_texts(&whole), ["u Say tea.", "a tea"]);
     assert_eq!(whole.tree().len(), 4);
     let part = stored(&path, "ses_part1");
-    assert_eq!(said(&part), ["u Count to three.", "a one"]);
+    assert_eq!(context_texts(&part), ["u Count to three.", "a one"]);
     assert_eq!(part.name(), None, "a title that OpenCode made up is none");
 }
 
@@ -185,7 +185,7 @@ fn the_files_of_versions_before_the_database_read_as_the_rows_do() {
     let session = Session::open(&path).unwrap();
     assert_eq!((session.id(), session.cwd()), (expected.id(), expected.cwd()));
     assert_eq!((session.name(), session.leaf()), (expected.name(), expected.leaf()));
-    assert_eq!(said(&session), said(&expected));
+    assert_eq!(context_texts(&session), context_texts(&expected));
     assert_eq!(session.tree().len(), expected.tree().len());
     assert_eq!(session.stats().unwrap(), expected.stats().unwrap());
     assert!(session.append(crate::Message::user("no")).is_err());

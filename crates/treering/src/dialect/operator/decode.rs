@@ -41,7 +41,7 @@ pub(crate) fn decode(record: &[u8]) -> Decoded {
 }
 
 /// Returns whether a record's usage has a cost. An embedded entry states the cost itself.
-pub(super) fn says_cost(record: &[u8]) -> bool {
+pub(super) fn has_cost(record: &[u8]) -> bool {
     if embed::embedded(record).is_some() {
         return true;
     }

@@ -81,7 +81,7 @@ impl Codec for Operator {
     }
 
     fn request_metadata(&self, record: &[u8]) -> RequestMetadata {
-        let price = if decode::says_cost(record) { Price::InEntry } else { Price::Unsaid };
+        let price = if decode::has_cost(record) { Price::InEntry } else { Price::Unstated };
         RequestMetadata { price, ..RequestMetadata::default() }
     }
 

@@ -1,6 +1,6 @@
 //! Tests of chats of Qwen Code.
 
-use crate::dialect::battery::{self, open, said};
+use crate::dialect::battery::{self, context_texts, open};
 use crate::{Dialect, Session};
 
 const FIXTURE: &str = include_str!("fixture.jsonl");
@@ -38,7 +38,7 @@ fn a_compression_replaces_what_was_before_it() {
         "t done",
         "a It is fixed.",
     ];
-    assert_eq!(said(&session), expected);
+    assert_eq!(context_texts(&session), expected);
     let own = session.agent_context_at(session.leaf().unwrap().as_str()).unwrap().unwrap();
     assert_eq!(own.messages.len(), 6, "the contents of the compression, and one answer");
 }
@@ -125,7 +125,7 @@ fn subagents_are_read_with_the_session_and_stand_beside_it() {
     assert_eq!(Dialect::Qwen.subagent_files(&path).len(), 1);
     let joined = Session::open(&path).unwrap();
     assert_eq!(joined.leaf(), alone.leaf());
-    assert_eq!((said(&joined), joined.name()), (said(&alone), alone.name()));
+    assert_eq!((context_texts(&joined), joined.name()), (context_texts(&alone), alone.name()));
     assert_eq!(joined.tree().len(), alone.tree().len() + 2);
     let fan = joined.context_at("s2").unwrap();
     assert_eq!(fan.messages.len(), 2, "the subagent has a conversation of its own");
