@@ -62,6 +62,19 @@ impl Session {
 
     /// Replaces the text of an entry in the context of this branch, from the leaf on. Of the
     /// original message only the tool calls are kept. Returns the id of the context edit.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan_drop`](Session::plan_drop).
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// let log = session.append(Message::user("a log of 3000 lines"))?;
+    /// session.replace_in_context(&log, "line 2917: connection reset")?;
+    /// assert_eq!(session.context()?.messages[0].view().text(), "line 2917: connection reset");
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn replace_in_context(&self, entry: impl AsRef<str>, text: &str) -> Result<EntryId> {
         let mut ids = self.apply_edit(&self.plan_replace(entry, text)?)?;
         ids.pop().ok_or_else(|| Error::InvalidEntry("nothing to append".into()))

@@ -40,6 +40,12 @@ pub enum RepairTo {
 }
 
 /// Options for a repair. All have defaults.
+///
+/// ```
+/// use treering::doctor::{RepairOptions, RepairTo};
+/// let options = RepairOptions::new().to(RepairTo::InPlace);
+/// assert_eq!(options.to, RepairTo::InPlace);
+/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct RepairOptions {

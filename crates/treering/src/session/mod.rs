@@ -430,7 +430,23 @@ impl Session {
         Ok(foreign)
     }
 
-    /// Moves this session's leaf to the active leaf of the file.
+    /// Moves this session's leaf to the active leaf of the file, as far as this session has
+    /// [read it](Session::refresh). Returns the new leaf.
+    ///
+    /// ```
+    /// use treering::{Message, Session};
+    /// # let dir = tempfile::tempdir()?;
+    /// let path = dir.path().join("chat.jsonl");
+    /// let session = Session::create_at(&path, "/project", Default::default())?;
+    /// let question = session.append(Message::user("Tea or coffee?"))?;
+    /// let other = Session::open(&path)?; // in another process, for example
+    /// let answer = other.append(Message::assistant("acme", "m", "Tea."))?;
+    ///
+    /// assert_eq!(session.refresh()?, [answer.clone()]);
+    /// assert_eq!(session.leaf(), Some(question));
+    /// assert_eq!(session.follow()?, Some(answer));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn follow(&self) -> Result<Option<EntryId>> {
         let mut state = self.state();
         state.leaf = state.file_leaf()?;

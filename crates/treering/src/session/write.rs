@@ -109,11 +109,21 @@ impl Session {
         self.write(&entries, Expect::Nothing)
     }
 
-    /// Appends an entry to `leaf`, if that is still the active leaf of the file.
+    /// Appends entries to `leaf` in one write, if that is still the active leaf of the file.
     ///
     /// # Errors
     ///
     /// Fails with [`Error::LeafMoved`] if the file has another active leaf.
+    ///
+    /// ```
+    /// use treering::{Error, Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// let first = session.append(Message::user("one"))?;
+    /// session.append(Message::user("two"))?;
+    /// let late = session.append_expecting(&first, &[Message::user("three").into()]);
+    /// assert!(matches!(late, Err(Error::LeafMoved { .. })));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn append_expecting(
         &self,
         leaf: impl Into<Position>,
@@ -326,6 +336,17 @@ impl Session {
     ///
     /// Fails with [`Error::UnknownEntry`] if there is no such entry, with the error of `extend`,
     /// and as [`append`](Session::append) does.
+    ///
+    /// ```
+    /// use treering::{Message, NewEntry, Session};
+    /// let session = Session::in_memory("/project");
+    /// let question = session.append(Message::user("Why does the upload fail?"))?;
+    /// session.append(Message::assistant("acme", "m", "It may be the network."))?;
+    /// let extend = |entry: NewEntry| entry.with_details(r#"{"readFiles":["net.rs"]}"#);
+    /// let summary = session.branch_with_summary(&question, "It is not the network.", extend)?;
+    /// assert_eq!(session.tree().path(&summary)?, [question, summary]);
+    /// # Ok::<(), treering::Error>(())
+    /// ```
     pub fn branch_with_summary(
         &self,
         position: impl Into<Position>,
