@@ -114,24 +114,38 @@ pub(crate) async fn run(
     let (mut events, mut deltas) = (agent.subscribe(), agent.subscribe_deltas());
     let turn = agent.prompt(model, task, None, cancel);
     tokio::pin!(turn);
-    loop {
+    let report = loop {
         tokio::select! {
             biased;
-            Ok(delta) = deltas.recv() => {
-                if let StreamDelta::AnswerText(text) = delta {
-                    print!("{text}");
-                    let _ = std::io::stdout().flush();
-                }
-            }
-            Ok(event) = events.recv() => match event {
-                Event::ToolStart(started) => println!("\n> {} {}", started.tool, started.arguments),
-                Event::ToolEnd(ended) if ended.is_error => println!("  {} failed", ended.tool),
-                Event::AnswerRewound(rewound) => println!("\n({}; asking again)", rewound.reason),
-                Event::SessionCompact(_) => println!("\n(older context was compacted)"),
-                _ => {}
-            },
-            report = &mut turn => return report,
+            Ok(delta) = deltas.recv() => print_delta(&delta),
+            Ok(event) = events.recv() => print_event(&event),
+            report = &mut turn => break report,
         }
+    };
+    // The end of the answer may have arrived together with the end of the turn.
+    while let Ok(delta) = deltas.try_recv() {
+        print_delta(&delta);
+    }
+    while let Ok(event) = events.try_recv() {
+        print_event(&event);
+    }
+    report
+}
+
+fn print_delta(delta: &StreamDelta) {
+    if let StreamDelta::AnswerText(text) = delta {
+        print!("{text}");
+        let _ = std::io::stdout().flush();
+    }
+}
+
+fn print_event(event: &Event) {
+    match event {
+        Event::ToolStart(started) => println!("\n> {} {}", started.tool, started.arguments),
+        Event::ToolEnd(ended) if ended.is_error => println!("  {} failed", ended.tool),
+        Event::AnswerRewound(rewound) => println!("\n({}; asking again)", rewound.reason),
+        Event::SessionCompact(_) => println!("\n(older context was compacted)"),
+        _ => {}
     }
 }
 
