@@ -451,7 +451,7 @@ export class Session extends EventEmitter<SessionEvents> {
       while (!signal?.aborted) {
         yield* queue.splice(0);
         if (this.hasNews()) await this.refresh();
-        // Changes are told in a task of their own, also those that were read just now.
+        // Changes are reported in a task of their own, including those that were just read.
         await delay(queue.length > 0 ? 0 : interval, undefined, signal ? { signal } : {}).catch(() => undefined);
       }
     } finally {

@@ -5,7 +5,7 @@
 //! Node-API for each member would. Every operation runs in the calling thread (`invoke`) or on the thread pool
 //! (`invokeAsync`). The classes and types that programs use are written in TypeScript, in `lib/`.
 
-mod ahead;
+mod prefetch;
 mod args;
 pub mod handles;
 mod operations;

@@ -1,18 +1,18 @@
 //! The session behind a handle of JavaScript.
 
-use crate::ahead::Ahead;
+use crate::prefetch::Prefetch;
 use std::ops::Deref;
 use treering_bindings::LazySession;
 
-/// An open session, and the pieces of its entries that are made ahead.
+/// An open session, and the prefetched pieces of its entries.
 pub struct SharedSession {
     session: LazySession,
-    pub(crate) ahead: Ahead,
+    pub(crate) prefetch: Prefetch,
 }
 
 impl<T: Into<LazySession>> From<T> for SharedSession {
     fn from(session: T) -> Self {
-        SharedSession { session: session.into(), ahead: Ahead::default() }
+        SharedSession { session: session.into(), prefetch: Prefetch::default() }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Python functions that are told of changes.
+//! Python functions that are called after changes.
 
 use crate::run::keep_exception;
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -41,7 +41,7 @@ impl Listener {
     }
 }
 
-/// The functions that are told of the changes of one session.
+/// The functions that are called after changes of one session.
 #[derive(Clone, Default)]
 pub(crate) struct Listeners {
     list: Arc<Mutex<Vec<Listener>>>,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use treering::catalog::Progress;
 
 /// The maximum number of notifications of progress during a call.
-const TOLD: u64 = 50;
+const MAX_NOTES: u64 = 50;
 
 /// The notifications of progress that a client has requested with a call.
 ///
@@ -19,27 +19,27 @@ const TOLD: u64 = 50;
 /// let note = notes.note(Progress::new(1, 4)).unwrap();
 /// assert_eq!(note["params"]["progressToken"], "t");
 /// assert_eq!((&note["params"]["progress"], &note["params"]["total"]), (&1.into(), &4.into()));
-/// assert!(notes.note(Progress::new(1, 4)).is_none(), "it was told");
+/// assert!(notes.note(Progress::new(1, 4)).is_none(), "it was reported");
 /// ```
 #[derive(Debug)]
 pub struct ProgressNotes {
     token: Value,
     /// The number of steps that were reported.
-    told: AtomicU64,
+    reported: AtomicU64,
 }
 
 impl ProgressNotes {
     /// Returns the notifications for a request; `None` if the client has not requested any.
     pub fn of(request: &Request) -> Option<Self> {
         let token = request.progress_token()?.clone();
-        Some(ProgressNotes { token, told: AtomicU64::new(0) })
+        Some(ProgressNotes { token, reported: AtomicU64::new(0) })
     }
 
     /// Returns the notification to send now, if there is one: not every step is reported.
     pub fn note(&self, progress: Progress) -> Option<Value> {
         let (done, total) = (progress.done as u64, progress.total as u64);
-        let step = done.saturating_mul(TOLD) / total.max(1);
-        let is_further = step > self.told.fetch_max(step, Ordering::Relaxed);
+        let step = done.saturating_mul(MAX_NOTES) / total.max(1);
+        let is_further = step > self.reported.fetch_max(step, Ordering::Relaxed);
         let params = || json!({"progressToken": self.token, "progress": done, "total": total});
         is_further.then(
             || json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params()}),

@@ -94,7 +94,7 @@ enum AppendState {
 /// The reason why a thread stops waiting.
 enum WakeReason {
     /// Another thread has sent the append, or it must be sent alone.
-    Told,
+    Answered,
     /// The thread leads.
     Leads,
     /// The deadline passed before any thread took the append.
@@ -136,7 +136,7 @@ impl Appends {
             self.lead(pool, &own);
         } else {
             match self.wait(&own) {
-                WakeReason::Told => {}
+                WakeReason::Answered => {}
                 WakeReason::Leads => self.lead(pool, &own),
                 WakeReason::TooLate => {
                     let why = format!("{}: the appends before it took too long", pool.name());
@@ -166,7 +166,7 @@ impl Appends {
                     return WakeReason::TooLate;
                 }
                 AppendState::Leads => return WakeReason::Leads,
-                AppendState::Sent(_) | AppendState::SendAlone => return WakeReason::Told,
+                AppendState::Sent(_) | AppendState::SendAlone => return WakeReason::Answered,
             }
             if !left.is_zero() {
                 let waited = own.changed.wait_timeout(state, left);

@@ -360,7 +360,7 @@ fn log_operations() -> Vec<Operation> {
             read,
             (
                 "Follow a session",
-                "Server-sent events: `entry` for every entry that is appended, `leaf` for one that moves the leaf, `title` without an id when the title was overwritten in place, `removed` at the end. The id of an event is its position in the log, so that a client that comes again with `Last-Event-ID`, at any node, misses nothing and is told nothing twice. Without it, the stream begins at the end of the log.",
+                "Server-sent events: `entry` for every entry that is appended, `leaf` for one that moves the leaf, `title` without an id when the title was overwritten in place, `removed` at the end. The id of an event is its position in the log, so that a client that reconnects with `Last-Event-ID`, to any node, gets every event exactly once. Without it, the stream begins at the end of the log.",
             ),
             run!(events::session),
         )

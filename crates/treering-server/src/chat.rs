@@ -139,13 +139,13 @@ pub(crate) async fn run(
     text: String,
 ) {
     let agent = (chat.prepare)(session);
-    let told = Arc::new(TurnEventSender {
+    let turn_events = Arc::new(TurnEventSender {
         agent_events: Mutex::new(agent.subscribe()),
         node: Arc::clone(&turn.node),
         space: turn.key.0.clone(),
         events: events.clone(),
     });
-    let pieces = Arc::clone(&told);
+    let pieces = Arc::clone(&turn_events);
     let on_delta: OnDelta = Box::new(move |delta| {
         let piece = match delta {
             Delta::Text(text) => event("text", &json!({"text": text})),
@@ -166,7 +166,7 @@ pub(crate) async fn run(
     // afterwards keeps their order.
     let done = poll_fn(|context| {
         let done = answering.as_mut().poll(context);
-        told.send_pending();
+        turn_events.send_pending();
         let is_asked = done.is_pending() && !cancel.is_cancelled();
         if is_asked && stopping.as_mut().poll(context).is_ready() {
             cancel.cancel();

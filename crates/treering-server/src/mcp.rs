@@ -46,7 +46,7 @@ pub(crate) static OPERATION: LazyLock<Operation> = LazyLock::new(|| {
 });
 
 /// The time after which a search responds with what it has found: clients do not wait much longer.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 async fn answer(mut call: Call) -> Answered {
     let bytes = call.bytes().await?;
@@ -72,13 +72,15 @@ async fn answer(mut call: Call) -> Answered {
     let names_version = request.version().is_some();
     let (writes, id) = (request.writes(), request.id.clone());
     let (sender, notes) = tokio::sync::mpsc::unbounded_channel();
-    let told = ProgressNotes::of(&request).filter(|_| takes_events(&call.headers));
-    let patience = PATIENCE.min(call.node.limits.request_time / 2);
+    let progress_notes = ProgressNotes::of(&request).filter(|_| takes_events(&call.headers));
+    let time_limit = TIME_LIMIT.min(call.node.limits.request_time / 2);
     let (node, space) = (Arc::clone(&call.node), call.space().to_owned());
     let working = async move {
         let work = node.work.run(move || {
             let tell = |progress| {
-                if let Some(note) = told.as_ref().and_then(|told| told.note(progress)) {
+                if let Some(note) =
+                    progress_notes.as_ref().and_then(|progress_notes| progress_notes.note(progress))
+                {
                     // If the client is gone, the call is being canceled.
                     let _ = sender.send(note);
                 }
@@ -94,7 +96,7 @@ async fn answer(mut call: Call) -> Answered {
         }
         answered
     };
-    let mut exchange = Exchange::new(id, cancel, working, notes, patience);
+    let mut exchange = Exchange::new(id, cancel, working, notes, time_limit);
     match exchange.next().await {
         Step::Note(note) => Ok(exchange.into_events(note)),
         Step::Answer(answered) => match answered? {

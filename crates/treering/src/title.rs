@@ -69,9 +69,9 @@ pub(crate) fn first_message(view: &Snapshot) -> Result<String> {
         }
         let body = bodies.whole(view, row)?;
         let Some(content) = content(body.as_deref()) else { continue };
-        let said = if is_inserted { String::new() } else { inserted_text::user_text(content) };
-        if !said.is_empty() {
-            return Ok(said);
+        let text = if is_inserted { String::new() } else { inserted_text::user_text(content) };
+        if !text.is_empty() {
+            return Ok(text);
         }
         let command = inserted_text::command(content);
         if let Some(command) =

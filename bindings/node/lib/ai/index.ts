@@ -185,7 +185,7 @@ class Chat<M extends UIMessageLike> {
     const above = entry.parentId === null ? undefined : this.#owners.get(entry.parentId);
     const message = uiMessageOf<M>(entry);
     if (!message) {
-      // A result, a further step, a label: it belongs to the message before it. What was moved is no part of it.
+      // A result, a further step, a label: it belongs to the message before it. Moved messages are not part of it.
       if (!above) return;
       if (entry.type === "message") above.end = entry.id;
       this.#owners.set(entry.id, above);

@@ -174,7 +174,7 @@ export function collectEntriesForBranchSummary(session: ReadonlySessionManager, 
 function messageOf(entry: SessionEntry, edit: ContextEditEntry | undefined): AgentMessage | undefined {
   switch (entry.type) {
     case "message":
-      // What a tool returned is told by the calls that follow.
+      // The calls that follow show what a tool returned.
       return entry.message.role === "toolResult" ? undefined : projectContextEntry(entry, edit)[0];
     case "custom_message":
       return projectContextEntry(entry, edit)[0];

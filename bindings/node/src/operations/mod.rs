@@ -36,7 +36,7 @@ pub(crate) fn session(shared: &SharedSession, operation: &str, args: &Args) -> A
     let session = &shared.whole()?;
     if operation == "entriesAhead" {
         let size = args.number("size")?.unwrap_or(PIECE);
-        let piece = shared.ahead.piece(session, args.text("after")?, size, Form::of(args)?)?;
+        let piece = shared.prefetch.piece(session, args.text("after")?, size, Form::of(args)?)?;
         return Ok(Outcome::Json(piece.json));
     }
     entries::invoke(session, operation, args)

@@ -1,8 +1,8 @@
-//! The parents of entries when the records of where the leaf was moved are hidden.
+//! The parents of entries when the records of leaf moves are hidden.
 //!
-//! An entry that names such a record as its parent hangs, in its place, on the nearest ancestor that is none; without
-//! one it is a root. Ancestors are those of the library's tree, in which rings of parents are cut. An entry at
-//! which a ring was cut is therefore a root as well, and never its own ancestor.
+//! An entry that names such a record as its parent becomes a child of the nearest ancestor that is not hidden;
+//! without one it is a root. Ancestors are those of the library's tree, in which cycles of parents are cut. An entry at
+//! which a cycle was cut is therefore a root as well, and never its own ancestor.
 
 use std::collections::HashMap;
 use treering::entry::Entry;

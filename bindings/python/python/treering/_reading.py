@@ -1,4 +1,4 @@
-"""Reading sessions: the part of :class:`treering.Session` that shows what is there."""
+"""Reading sessions: the part of :class:`treering.Session` that reads entries, trees and contexts."""
 
 from __future__ import annotations
 

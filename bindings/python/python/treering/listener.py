@@ -1,4 +1,4 @@
-"""Listeners: functions that are told of changes."""
+"""Listeners: functions that are called after changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Change", "Subscription"]
 
 
 class Change:
-    """A change of a session, as listeners are told of it."""
+    """A change of a session, as listeners receive it."""
 
     __slots__ = ("entries", "is_own")
 
@@ -25,7 +25,7 @@ class Change:
 
 
 class Subscription:
-    """A function that is told of changes. Cancelling, or leaving a ``with`` block, ends that."""
+    """A function that is called after changes, until it is canceled or its ``with`` block ends."""
 
     __slots__ = ("_is_cancelled", "_listener")
 

@@ -198,7 +198,7 @@ class TreeringSession(SessionABC):
 
     @staticmethod
     def _summary(session: Session, compaction: str) -> str:
-        """Return the summary of a compaction in the words in which models are told of it."""
+        """Return the summary of a compaction in the words with which models receive it."""
         messages, _ = session.context(compaction).to_llm(strict=False)
         return _text(messages[0]["content"])
 

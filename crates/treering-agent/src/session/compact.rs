@@ -275,8 +275,8 @@ impl AgentSession {
             usage,
             is_active: attached.is_active,
         };
-        let told = Compact { reason: options.reason, entry, from_extension };
-        self.hooks.session_compact(told).await;
+        let event = Compact { reason: options.reason, entry, from_extension };
+        self.hooks.session_compact(event).await;
         Ok(Compaction::Done(Box::new(compacted)))
     }
 

@@ -168,8 +168,8 @@ impl AgentSession {
             let new = new.await?;
             let file = new.path();
             self.put_in_place(new).await;
-            let told = Fork { previous: old.path(), session: self.session().id(), in_place };
-            self.hooks.session_fork(told).await;
+            let event = Fork { previous: old.path(), session: self.session().id(), in_place };
+            self.hooks.session_fork(event).await;
             self.started(StartReason::Fork).await;
             Ok(Forked::Done { file, editor_text })
         })
@@ -210,8 +210,8 @@ impl AgentSession {
                 new = read_blocking(&old, make) => new?,
             };
             self.put_in_place(new).await;
-            let told = Switch { reason, previous: old.path(), session: self.session().id() };
-            self.hooks.session_switch(told).await;
+            let event = Switch { reason, previous: old.path(), session: self.session().id() };
+            self.hooks.session_switch(event).await;
             let started = match reason {
                 SwitchReason::New => StartReason::New,
                 SwitchReason::Resume => StartReason::Resume,

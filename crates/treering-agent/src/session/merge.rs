@@ -153,8 +153,8 @@ impl AgentSession {
             let new_leaf = session.leaf();
             if new_leaf.as_ref() == Some(&id) {
                 let summary_entry = (!options.full).then(|| entry.clone());
-                let told = TreeMove { new_leaf, old_leaf, summary_entry, from_extension: false };
-                self.hooks.session_tree(told).await;
+                let event = TreeMove { new_leaf, old_leaf, summary_entry, from_extension: false };
+                self.hooks.session_tree(event).await;
             }
             Ok(MergeOutcome::Done(Box::new(MergedBranch { entry, copies, plan, usage })))
         })

@@ -264,13 +264,13 @@ impl AgentSession {
             summary,
             usage,
         };
-        let told = TreeMove {
+        let event = TreeMove {
             new_leaf: moved.new_leaf.clone(),
             old_leaf: moved.old_leaf.clone(),
             summary_entry: moved.summary.clone(),
             from_extension: supplied.is_some(),
         };
-        self.hooks.session_tree(told).await;
+        self.hooks.session_tree(event).await;
         Ok(Navigation::Moved(Box::new(moved)))
     }
 

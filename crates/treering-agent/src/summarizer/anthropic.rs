@@ -281,13 +281,13 @@ impl AnthropicReader {
     fn count(&mut self, tokens: Option<Tokens>) {
         let Some(tokens) = tokens else { return };
         let usage = self.usage.get_or_insert(Usage::of_request());
-        for (count, told) in [
+        for (count, reported) in [
             (&mut usage.input, tokens.input_tokens),
             (&mut usage.output, tokens.output_tokens),
             (&mut usage.cache_read, tokens.cache_read_input_tokens),
             (&mut usage.cache_write, tokens.cache_creation_input_tokens),
         ] {
-            *count = told.unwrap_or(*count);
+            *count = reported.unwrap_or(*count);
         }
     }
 

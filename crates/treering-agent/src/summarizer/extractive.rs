@@ -207,8 +207,8 @@ impl ExtractedFacts {
             Role::Assistant => self.assistant(message),
             Role::ToolResult if message.get("isError") == Some(b"true") => {
                 let tool = message.field("toolName").unwrap_or_default();
-                let said = quote(&message.text(), self.max_quote);
-                self.errors.push(format!("{}: {said}", quote(&tool, 60)));
+                let quoted = quote(&message.text(), self.max_quote);
+                self.errors.push(format!("{}: {quoted}", quote(&tool, 60)));
             }
             Role::BashExecution => self.bash(message),
             Role::BranchSummary | Role::CompactionSummary => {

@@ -253,8 +253,8 @@ impl<'a> Writer<'a> {
             if self.is_reader_gone {
                 break;
             }
-            let said = writeln!(out, "{}", safe_line(id.as_str())).and_then(|()| out.flush());
-            match said {
+            let printed = writeln!(out, "{}", safe_line(id.as_str())).and_then(|()| out.flush());
+            match printed {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => self.is_reader_gone = true,
                 Err(error) => {

@@ -123,22 +123,22 @@ fn print(
         written: Ok(()),
         out,
     };
-    let said = runtime.block_on(async {
+    let outcome = runtime.block_on(async {
         agent.start().await;
-        let said = run_turn(agent, model, prompt, &mut printer).await;
+        let outcome = run_turn(agent, model, prompt, &mut printer).await;
         agent.shutdown().await;
-        said
+        outcome
     });
     let Printer { ends_line, written, .. } = printer;
     written?;
-    let said = said.map_err(failure)?;
-    if args.json && matches!(said.end, TurnEnd::Complete | TurnEnd::Length) {
-        write_json(agent, &said, out)?;
+    let outcome = outcome.map_err(failure)?;
+    if args.json && matches!(outcome.end, TurnEnd::Complete | TurnEnd::Length) {
+        write_json(agent, &outcome, out)?;
     } else if !ends_line {
         out.write_all(b"\n")?;
     }
     out.finish()?;
-    ended(agent, &said)
+    ended(agent, &outcome)
 }
 
 /// Runs a turn until it has ended, Ctrl-C is pressed, or the output is closed.
@@ -163,7 +163,7 @@ async fn run_turn(
     });
     let turn = agent.prompt(model, prompt, Some(on_delta), &cancel);
     tokio::pin!(turn);
-    let said = loop {
+    let outcome = loop {
         tokio::select! {
             biased;
             Some(piece) = arriving.recv() => {
@@ -172,14 +172,14 @@ async fn run_turn(
                     cancel.cancel();
                 }
             }
-            said = &mut turn => break said,
+            outcome = &mut turn => break outcome,
             _ = tokio::signal::ctrl_c(), if !cancel.is_cancelled() => cancel.cancel(),
         }
     };
     while let Ok(piece) = arriving.try_recv() {
         printer.print(piece);
     }
-    said
+    outcome
 }
 
 /// A piece of an answer.
@@ -227,10 +227,10 @@ fn failure(error: AgentError) -> Failure {
 }
 
 /// Fails if the turn did not end well.
-fn ended(agent: &AgentSession, said: &TurnReport) -> Result<(), Failure> {
+fn ended(agent: &AgentSession, outcome: &TurnReport) -> Result<(), Failure> {
     let file = agent.session().path().map_or("the session".to_owned(), |file| shell_word(&file));
     let kept = format!("the question and the partial answer are in {file}");
-    match &said.end {
+    match &outcome.end {
         TurnEnd::Complete => Ok(()),
         TurnEnd::Length => {
             output::write_notice(
@@ -245,20 +245,20 @@ fn ended(agent: &AgentSession, said: &TurnReport) -> Result<(), Failure> {
     }
 }
 
-fn write_json(agent: &AgentSession, said: &TurnReport, out: &mut Output) -> Result<(), Failure> {
+fn write_json(agent: &AgentSession, outcome: &TurnReport, out: &mut Output) -> Result<(), Failure> {
     out.write_all(b"{\"text\":")?;
-    json_string(out, &said.text)?;
+    json_string(out, &outcome.text)?;
     out.write_all(b",\"usage\":")?;
-    match &said.usage {
+    match &outcome.usage {
         Some(usage) => json_usage(out, usage)?,
         None => out.write_all(b"null")?,
     }
     out.write_all(b",\"model\":")?;
-    json_string(out, &said.model)?;
+    json_string(out, &outcome.model)?;
     out.write_all(b",\"session\":")?;
     let path = agent.session().path();
     json_string_or_null(out, path.as_deref().and_then(Path::to_str))?;
     out.write_all(b",\"entry\":")?;
-    json_string(out, said.answer.as_str())?;
+    json_string(out, outcome.answer.as_str())?;
     Ok(out.write_all(b"}\n")?)
 }

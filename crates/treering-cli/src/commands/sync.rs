@@ -137,7 +137,7 @@ pub(crate) fn sync(args: &Sync, store: &StoreChoice, out: &mut Output) -> Result
     let mut follower = Follower::default();
     syncer.follow(&mut follower, Direction::Both, |_| {})?;
     let report = run(&syncer, Direction::Both, true, &[])?;
-    let told = write_report(&report, args.common.json, out);
+    let written = write_report(&report, args.common.json, out);
     out.finish()?;
     if !args.common.json {
         output::write_notice("note", "watching for changes; Ctrl-C ends");
@@ -166,7 +166,7 @@ pub(crate) fn sync(args: &Sync, store: &StoreChoice, out: &mut Output) -> Result
             Err(error) => return Err(error.into()),
         }
     }
-    told
+    written
 }
 
 /// Opens the chosen store.

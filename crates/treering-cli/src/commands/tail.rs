@@ -51,9 +51,9 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             continue;
         }
         match tail.session.refresh() {
-            Ok(new) if new.is_empty() => file.trouble = None,
+            Ok(new) if new.is_empty() => file.last_warning = None,
             Ok(new) => {
-                file.trouble = None;
+                file.last_warning = None;
                 poll.mark_change();
                 tail.write(&new, out)?;
                 out.finish()?;
@@ -69,12 +69,12 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 struct TailedFile<'a> {
     path: &'a Path,
     stamp: Option<Stamp>,
-    trouble: Option<String>,
+    last_warning: Option<String>,
 }
 
 impl<'a> TailedFile<'a> {
     fn new(path: &'a Path) -> Self {
-        TailedFile { path, stamp: stamp(path), trouble: None }
+        TailedFile { path, stamp: stamp(path), last_warning: None }
     }
 
     /// Reports a change of the file other than growing.
@@ -98,9 +98,9 @@ impl<'a> TailedFile<'a> {
             Error::Deleted(_) => format!("{error}; waiting for it to come back"),
             _ => format!("{error}; trying again"),
         };
-        if self.trouble.as_ref() != Some(&what) {
+        if self.last_warning.as_ref() != Some(&what) {
             output::write_notice("note", &safe_line(&what));
-            self.trouble = Some(what);
+            self.last_warning = Some(what);
         }
     }
 }

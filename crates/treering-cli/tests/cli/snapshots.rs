@@ -1,5 +1,5 @@
 //! Snapshots of the output of every command, on files beside this one: for people, for programs
-//! (`--json`), when something is wrong, and about sessions that are out to do harm.
+//! (`--json`), when something is wrong, and about malicious sessions.
 //!
 //! A snapshot is what one saw on a terminal: command lines and what followed. New ids and times, which
 //! differ from run to run, are written with the same number of `#`. To accept changes:
@@ -274,7 +274,7 @@ fn what_is_said_about_a_configuration_that_is_wrong() {
 }
 
 #[test]
-fn how_content_that_is_out_to_do_harm_is_shown() {
+fn how_malicious_content_is_shown() {
     for (name, session) in [("evil", evil_session()), ("wide", wide_session())] {
         let place = Place::with(&session);
         check(&format!("hostile-{name}"), &typed(&place, about(LOOKS, "FILE", "s.jsonl")));

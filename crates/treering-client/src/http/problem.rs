@@ -91,12 +91,12 @@ pub(crate) fn of_answer(
     let parsed: Option<Body> = serde_json::from_slice(body).ok();
     let is_problem = parsed.as_ref().is_some_and(|body| !body.code.is_empty());
     let body = parsed.unwrap_or_default();
-    let said = match (&*body.detail, &*body.title) {
+    let reason = match (&*body.detail, &*body.title) {
         ("", "") => format!("status {status}"),
         ("", title) => title.to_owned(),
         (detail, _) => detail.to_owned(),
     };
-    let said: String = said.chars().filter(|c| !c.is_control()).take(MESSAGE).collect();
+    let reason: String = reason.chars().filter(|c| !c.is_control()).take(MESSAGE).collect();
     let of_kind = |kind, text: String| Problem::Lasting(io::Error::new(kind, text));
     match (status, &*body.code) {
         (_, "unknown_session") => Problem::UnknownSession(None),
@@ -112,15 +112,15 @@ pub(crate) fn of_answer(
         ),
         (401, _) => of_kind(
             io::ErrorKind::PermissionDenied,
-            format!("{node} refuses the token: {said}; give a valid one (TREERING_TOKEN)"),
+            format!("{node} refuses the token: {reason}; give a valid one (TREERING_TOKEN)"),
         ),
         (403, _) => of_kind(
             io::ErrorKind::PermissionDenied,
-            format!("{node}: the token does not allow this: {said}"),
+            format!("{node}: the token does not allow this: {reason}"),
         ),
-        (413, _) => Problem::TooLarge(format!("{node}: {said}")),
+        (413, _) => Problem::TooLarge(format!("{node}: {reason}")),
         (408 | 425 | 429 | 502 | 503 | 504, _) => {
-            let text = format!("{node} is not available: {said}");
+            let text = format!("{node} is not available: {reason}");
             Problem::Passing {
                 error: io::Error::new(io::ErrorKind::ResourceBusy, text),
                 retry_after,
@@ -134,7 +134,7 @@ pub(crate) fn of_answer(
             io::ErrorKind::InvalidInput,
             format!("{node} answers, but is not a treering server (status {status})"),
         ),
-        _ => of_kind(io::ErrorKind::Other, format!("{node}: {said}")),
+        _ => of_kind(io::ErrorKind::Other, format!("{node}: {reason}")),
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Exchange {
     notes: UnboundedReceiver<Value>,
     /// The answer, while notifications that were sent before it are delivered.
     answer: Option<Result<Answer, Problem>>,
-    /// The time at which the work is told to answer with what it has.
+    /// The time at which the work must answer with the results so far.
     deadline: Option<Instant>,
 }
 
@@ -52,15 +52,15 @@ pub(super) enum Step {
 }
 
 impl Exchange {
-    /// Creates an exchange whose work is told to answer with what it has after `patience`.
+    /// Creates an exchange whose work must answer with the results so far after `time_limit`.
     pub(super) fn new(
         id: Value,
         cancel: CancelOnDrop,
         working: impl Future<Output = Result<Answer, Problem>> + Send + 'static,
         notes: UnboundedReceiver<Value>,
-        patience: Duration,
+        time_limit: Duration,
     ) -> Self {
-        let deadline = Instant::now().checked_add(patience);
+        let deadline = Instant::now().checked_add(time_limit);
         Exchange { id, cancel, working: Box::pin(working), notes, answer: None, deadline }
     }
 
@@ -73,7 +73,7 @@ impl Exchange {
                 return Step::Note(note);
             }
             let deadline = self.deadline;
-            let patience = async {
+            let time_limit = async {
                 match deadline {
                     Some(deadline) => tokio::time::sleep_until(deadline).await,
                     None => std::future::pending().await,
@@ -84,7 +84,7 @@ impl Exchange {
                 Some(note) = self.notes.recv() => return Step::Note(note),
                 // The work runs on another thread: it may have sent notifications since they were looked for.
                 answer = &mut self.working => self.answer = Some(answer),
-                () = patience => {
+                () = time_limit => {
                     self.cancel.0.store(true, Ordering::Relaxed);
                     self.deadline = None;
                 }

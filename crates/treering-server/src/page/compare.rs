@@ -126,13 +126,13 @@ fn read(session: &Session, a: Option<&str>, b: Option<&str>) -> Result<BranchCom
     let mut reader = session.reader();
     // Labels and the like at the end of a branch do not describe it.
     let mut preview = |id: &str| -> Result<(String, String), Problem> {
-        let mut said = id.to_owned();
-        while !tree.kind(&said).is_ok_and(is_conversation)
-            && let Some(parent) = tree.parent(&said)?
+        let mut described = id.to_owned();
+        while !tree.kind(&described).is_ok_and(is_conversation)
+            && let Some(parent) = tree.parent(&described)?
         {
-            said = parent.to_string();
+            described = parent.to_string();
         }
-        let line = EntryRenderer::default().preview(&reader.entry(&said)?);
+        let line = EntryRenderer::default().preview(&reader.entry(&described)?);
         let text = if line.text.is_empty() { line.kind.name() } else { &line.text };
         Ok((id.to_owned(), excerpt(text, 80)))
     };

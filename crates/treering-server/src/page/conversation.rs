@@ -105,7 +105,7 @@ struct Branch<'a> {
     tip: Option<u32>,
     path: Vec<u32>,
     /// The entries that are shown, as indices in the path.
-    said: Vec<usize>,
+    shown: Vec<usize>,
     /// The first entry that the model sees after the summary of a compaction.
     begin: Option<u32>,
 }
@@ -139,14 +139,14 @@ impl<'a> Branch<'a> {
             let kind = tree.outline.nodes().get(node as usize).map(|node| node.kind);
             everything || kind.is_some_and(is_conversation)
         };
-        let said = (0..path.len()).filter(|at| path.get(*at).is_some_and(|n| is_shown(*n)));
-        let said = said.collect();
+        let shown = (0..path.len()).filter(|at| path.get(*at).is_some_and(|n| is_shown(*n)));
+        let shown = shown.collect();
         let begin = begin(session, tree, &path)?;
-        Ok(Branch { session, tree, id, tip, path, said, begin })
+        Ok(Branch { session, tree, id, tip, path, shown, begin })
     }
 
     fn node(&self, index: usize) -> Option<u32> {
-        self.said.get(index).and_then(|at| self.path.get(*at)).copied()
+        self.shown.get(index).and_then(|at| self.path.get(*at)).copied()
     }
 
     /// Returns the index of an entry among those that are shown, or of the next one that is shown.
@@ -154,13 +154,13 @@ impl<'a> Branch<'a> {
         let unknown = || Problem::new(Code::UnknownEntry, format!("{id:?} is not on the branch"));
         let at = self.path.iter().position(|node| self.tree.outline.id(*node) == id);
         let at = at.ok_or_else(unknown)?;
-        Ok(self.said.partition_point(|said| *said < at).min(self.said.len().saturating_sub(1)))
+        Ok(self.shown.partition_point(|shown| *shown < at).min(self.shown.len().saturating_sub(1)))
     }
 
     fn window(&self, anchor: &Anchor) -> Result<BranchWindow, Problem> {
         let mut views = RenderedEntries::new(self);
         let (from, to) = match anchor {
-            Anchor::End => (views.backwards(self.said.len(), ENTRIES, BYTES)?, self.said.len()),
+            Anchor::End => (views.backwards(self.shown.len(), ENTRIES, BYTES)?, self.shown.len()),
             Anchor::Before(id) => {
                 let at = self.index(id)?;
                 (views.backwards(at, ENTRIES, BYTES)?, at)
@@ -187,7 +187,7 @@ impl<'a> Branch<'a> {
             first: name(self.node(from)).filter(|_| from < to),
             last: name(to.checked_sub(1).and_then(|last| self.node(last))).filter(|_| from < to),
             has_before: from > 0,
-            has_after: to < self.said.len(),
+            has_after: to < self.shown.len(),
             is_active: leaf.is_some_and(|leaf| self.path.contains(&leaf)),
             html: html.0,
         })
@@ -262,8 +262,8 @@ impl<'a> Branch<'a> {
     /// Returns the branches at the branch point just before an entry: their first entries, oldest
     /// first, and which of them is on the path.
     fn ways(&self, index: usize) -> Result<Option<(Vec<String>, usize)>, Problem> {
-        let Some(&end) = self.said.get(index) else { return Ok(None) };
-        let start = index.checked_sub(1).and_then(|before| self.said.get(before));
+        let Some(&end) = self.shown.get(index) else { return Ok(None) };
+        let start = index.checked_sub(1).and_then(|before| self.shown.get(before));
         let start = start.map_or(0, |before| before + 1);
         for at in (start..=end).rev() {
             let Some(&node) = self.path.get(at) else { continue };
@@ -349,7 +349,7 @@ impl<'a> RenderedEntries<'a> {
     /// Renders entries from `from` on. Returns the end of them.
     fn forwards(&mut self, from: usize, count: usize, bytes: usize) -> Result<usize, Problem> {
         let (mut at, mut size) = (from, 0);
-        while at < self.branch.said.len() && at - from < count && size < bytes {
+        while at < self.branch.shown.len() && at - from < count && size < bytes {
             size += self.make(at)?;
             at += 1;
         }
@@ -358,7 +358,7 @@ impl<'a> RenderedEntries<'a> {
 
     /// Renders an entry. Returns the number of bytes that it adds to the window.
     fn make(&mut self, index: usize) -> Result<usize, Problem> {
-        let Some(&place) = self.branch.said.get(index) else { return Ok(0) };
+        let Some(&place) = self.branch.shown.get(index) else { return Ok(0) };
         let tree = self.branch.tree;
         let id = |place: usize| self.branch.path.get(place).map(|node| tree.outline.id(*node));
         let Some(own) = id(place) else { return Ok(0) };

@@ -38,7 +38,7 @@ pub struct DraftStore {
 #[derive(Debug, Default)]
 pub(super) struct DraftStoreHandle {
     texts: Option<Sender<UnsentText>>,
-    told: UnsentText,
+    stored: UnsentText,
 }
 
 impl DraftStore {
@@ -52,7 +52,7 @@ impl DraftStore {
     }
 
     pub(super) fn handle(&self) -> DraftStoreHandle {
-        DraftStoreHandle { texts: self.texts.clone(), told: UnsentText::default() }
+        DraftStoreHandle { texts: self.texts.clone(), stored: UnsentText::default() }
     }
 
     /// Writes the unsent text at the end. Returns whether there is any and it is on disk. All
@@ -80,8 +80,8 @@ impl Drop for DraftStore {
 impl DraftStoreHandle {
     /// Stores the unsent text, which replaces the earlier one.
     pub(super) fn keep(&mut self, unsent: UnsentText) {
-        if let Some(texts) = self.texts.as_ref().filter(|_| unsent != self.told) {
-            self.told = unsent.clone();
+        if let Some(texts) = self.texts.as_ref().filter(|_| unsent != self.stored) {
+            self.stored = unsent.clone();
             // Without a thread there is nothing to keep text in.
             let _ = texts.send(unsent);
         }

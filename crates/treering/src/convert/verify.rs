@@ -180,8 +180,8 @@ fn text_difference(theirs: Projection, ours: Projection) -> Result<Option<Differ
         (message_texts(&Context::collect(theirs)?), message_texts(&Context::collect(ours)?));
     let count = ours.len();
     let known: HashSet<&MessageTexts> =
-        theirs.iter().filter(|said| said.0 == Role::ToolResult).collect();
-    ours.retain(|said| said.0 != Role::ToolResult || known.contains(said));
+        theirs.iter().filter(|message| message.0 == Role::ToolResult).collect();
+    ours.retain(|message| message.0 != Role::ToolResult || known.contains(message));
     let has_more = ours.len() < count;
     let (theirs, ours) = (joined(theirs), joined(ours));
     let place = theirs.iter().zip(&ours).position(|(a, b)| a != b);

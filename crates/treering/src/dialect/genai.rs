@@ -103,8 +103,8 @@ pub(super) fn user_messages(
     let mut messages: Vec<Vec<u8>> =
         results.iter().map(|part| response(part, failed, millis)).collect();
     if messages.is_empty() || !rest.is_empty() {
-        let said: Vec<Vec<u8>> = rest.into_iter().filter_map(|part| block(part)).collect();
-        messages.push(user(&said, millis));
+        let blocks: Vec<Vec<u8>> = rest.into_iter().filter_map(|part| block(part)).collect();
+        messages.push(user(&blocks, millis));
     }
     messages
 }

@@ -18,16 +18,16 @@ pub(crate) fn user_text(content: &[u8]) -> String {
     if let Some(text) = json::string(content) {
         return without_inserted(&text).to_owned();
     }
-    let mut said = String::new();
+    let mut user_text = String::new();
     for block in json::elements(content) {
         let Block::Text { text, .. } = Block::of(block) else { continue };
         let text = without_inserted(&text);
-        if !said.is_empty() && !text.is_empty() {
-            said.push(' ');
+        if !user_text.is_empty() && !text.is_empty() {
+            user_text.push(' ');
         }
-        said.push_str(text);
+        user_text.push_str(text);
     }
-    said
+    user_text
 }
 
 /// Returns the slash command that the content of a message records, as the user typed it.

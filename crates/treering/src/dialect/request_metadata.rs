@@ -17,7 +17,7 @@ pub(crate) struct RequestMetadata {
 }
 
 impl RequestMetadata {
-    /// Returns the metadata of a request whose agent knows no prices.
+    /// Returns the metadata of a request whose agent records no prices.
     pub(crate) fn without_price() -> Self {
         RequestMetadata { price: Price::Unstated, ..RequestMetadata::default() }
     }

@@ -57,9 +57,9 @@ pub(super) fn join_sections(
     let texts = texts.into_iter().filter_map(|block| json::get(block, "text"));
     let texts: Vec<Cow<'_, str>> =
         iter::once(content).chain(texts).filter_map(json::string).collect();
-    let said = texts.join("\n");
-    if !is_blank(&said) {
-        added.insert(0, said);
+    let own_text = texts.join("\n");
+    if !is_blank(&own_text) {
+        added.insert(0, own_text);
     }
     let text = json::quoted(&added.join("\n\n"));
     let content = if others.is_empty() {

@@ -326,17 +326,17 @@ impl Ledger {
         let mut events = Vec::new();
         for &row in rows {
             let node = view.tree().node(row);
-            let told = surveyor.read(row)?;
-            if let Some(model) = &told.model {
+            let recorded = surveyor.read(row)?;
+            if let Some(model) = &recorded.model {
                 models.names(row, model, model_names);
             }
-            if let Some((usage, name, purpose)) = told.usage {
+            if let Some((usage, name, purpose)) = recorded.usage {
                 events.push(RecordedRequest { row, name, usage, purpose, model: models.at(row) });
             }
             let name = || namer.key(namer.entry(surveyor.place(row), node.len), family);
             if seen.as_mut().is_none_or(|seen| seen.insert(name())) {
                 stats.count(node);
-                for tool in &told.tools {
+                for tool in &recorded.tools {
                     *calls.entry(tools.number(tool)).or_default() += 1;
                 }
             }

@@ -65,11 +65,11 @@ fn of_records(view: &Snapshot, hasher: &EventHasher) -> Result<SessionEvents> {
     let (mut names, mut models) = (Names::default(), ModelNames::new(view));
     let mut events = Vec::new();
     for row in view.tree().live() {
-        let told = reader.read_usage(row)?;
-        if let Some(model) = &told.model {
+        let recorded = reader.read_usage(row)?;
+        if let Some(model) = &recorded.model {
             models.names(row, model, &mut names);
         }
-        if let Some((usage, name, purpose)) = told.usage {
+        if let Some((usage, name, purpose)) = recorded.usage {
             let time = view.tree().node(row).time();
             events.push((row, SessionEvent { name, time, model: models.at(row), purpose, usage }));
         }
@@ -153,9 +153,9 @@ impl FastReader<'_> {
     }
 
     fn whole(&mut self, row: Row) -> Result<()> {
-        let told = self.reader.read_usage(row)?;
-        let Some((usage, name, purpose)) = told.usage else { return Ok(()) };
-        let model = told.model.map_or(NO_NAME, |model| self.names.number(&model));
+        let recorded = self.reader.read_usage(row)?;
+        let Some((usage, name, purpose)) = recorded.usage else { return Ok(()) };
+        let model = recorded.model.map_or(NO_NAME, |model| self.names.number(&model));
         if model == NO_NAME {
             self.unnamed.push((self.events.len(), row));
         }

@@ -108,7 +108,7 @@ impl<'a> UsageReader<'a> {
         let Some(body) = self.bodies.whole(self.view, row)? else {
             return Ok(RecordedUsage::default());
         };
-        let told = match kind {
+        let recorded = match kind {
             Kind::Message => answer(&body, &metadata),
             Kind::ModelChange => {
                 UnnamedUsage { model: model(&body, "modelId"), ..UnnamedUsage::default() }
@@ -117,9 +117,14 @@ impl<'a> UsageReader<'a> {
             Kind::Compaction => summary(&body, Purpose::Compaction, &metadata),
             _ => summary(&body, Purpose::BranchSummary, &metadata),
         };
-        let named =
-            |usage: Usage| (usage, self.namer.event(told.identity, &usage, place), told.purpose);
-        Ok(RecordedUsage { usage: told.usage.map(named), model: told.model, tools: told.tools })
+        let named = |usage: Usage| {
+            (usage, self.namer.event(recorded.identity, &usage, place), recorded.purpose)
+        };
+        Ok(RecordedUsage {
+            usage: recorded.usage.map(named),
+            model: recorded.model,
+            tools: recorded.tools,
+        })
     }
 }
 
@@ -247,8 +252,8 @@ fn model(object: &[u8], key: &str) -> Option<String> {
 pub(super) fn of_entry(view: &Snapshot, id: &str) -> Result<Option<Usage>> {
     let row = view.tree().find_row(id)?;
     let namer = EventHasher::default();
-    let told = UsageReader::new(view, &namer).read(row)?;
-    Ok(told.usage.map(|(usage, ..)| usage))
+    let recorded = UsageReader::new(view, &namer).read(row)?;
+    Ok(recorded.usage.map(|(usage, ..)| usage))
 }
 
 /// The model in force at each row, which is the nearest model at or above it.

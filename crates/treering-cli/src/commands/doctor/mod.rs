@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let total = files.len();
     for (done, file) in files.into_iter().enumerate() {
         meter.show(Progress::new(done, total));
-        let looked = match args.repair {
+        let examined = match args.repair {
             true if args.dry_run => plan_repair(&file).map_err(Failure::from).and_then(|plan| {
                 let (removed, left) =
                     plan.findings()?.into_iter().partition(|finding| plan.repairs(finding));
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
                 })
             }
         };
-        match looked {
+        match examined {
             Ok(Health::Healthy) => {}
             Ok(Health::Damaged) => health = Health::Damaged,
             Err(failure) if is_single => return Err(failure),

@@ -237,8 +237,9 @@ fn last_message_entry(session: &Session) -> Result<EntryId, treering::Error> {
     let above = |id: &EntryId| tree.parent(id.as_str()).ok().flatten();
     let mut path = std::iter::successors(Some(leaf.clone()), above);
     let is_message = |id: &EntryId| {
-        let said = [Kind::Message, Kind::Compaction, Kind::BranchSummary, Kind::CustomMessage];
-        tree.kind(id.as_str()).is_ok_and(|kind| said.contains(&kind))
+        let message_kinds =
+            [Kind::Message, Kind::Compaction, Kind::BranchSummary, Kind::CustomMessage];
+        tree.kind(id.as_str()).is_ok_and(|kind| message_kinds.contains(&kind))
     };
     Ok(path.find(is_message).unwrap_or(leaf))
 }

@@ -61,7 +61,7 @@ fn run(
     let mut options = Options::new();
     (options.hits_per_session, options.counts_all) = (1, false);
     (options.snippet_width, options.now) = (SNIPPET, now);
-    let (mut hits, mut told) = (Vec::new(), None);
+    let (mut hits, mut reported) = (Vec::new(), None);
     let tell = |hits: &mut Vec<(PathBuf, String)>| {
         let hits = std::mem::take(hits);
         events.send(PickerEvent::Hits(text.to_owned(), hits)).is_ok()
@@ -75,9 +75,9 @@ fn run(
             };
             hits.push((path, snippet.unwrap_or_default()));
         }
-        let is_due = told.is_none_or(|told: Instant| told.elapsed() >= COLLECT);
+        let is_due = reported.is_none_or(|reported: Instant| reported.elapsed() >= COLLECT);
         if is_due && !hits.is_empty() {
-            told = Some(Instant::now());
+            reported = Some(Instant::now());
             if !tell(&mut hits) {
                 return ControlFlow::Break(());
             }
@@ -122,11 +122,11 @@ mod tests {
         let source = PickerSource::Machine(SessionIndex::new(Places::from_env(|_| None)));
         let mut search = ContentSearch::new(source, || 0, events);
         search.start("kettle OR teapot", files.clone());
-        let told: Vec<PickerEvent> = inbox.iter().take(2).collect();
+        let reported: Vec<PickerEvent> = inbox.iter().take(2).collect();
         let query = "kettle OR teapot".to_owned();
         let hit = (files[0].clone(), "the blue kettle".to_owned());
         assert_eq!(
-            told,
+            reported,
             [PickerEvent::Hits(query.clone(), vec![hit]), PickerEvent::Searched(query)]
         );
         // A query that makes no sense, and an empty one, start nothing.

@@ -35,11 +35,11 @@ impl FileActions {
         let undone = Arc::clone(&left);
         background(move || {
             for action in received {
-                let told =
+                let message =
                     worker.perform(action).unwrap_or_else(|why| vec![PickerEvent::Failure(why)]);
                 undone.fetch_sub(1, Ordering::SeqCst);
                 // A failure means that the screen is gone.
-                told.into_iter().for_each(|event| drop(events.send(event)));
+                message.into_iter().for_each(|event| drop(events.send(event)));
             }
         });
         FileActions { list, left }

@@ -82,9 +82,9 @@ pub(super) fn page(source: &PickerSource, session: &SessionInfo, now: i64) -> Pa
         }
         Ok((models, messages)) => {
             let mut page = head(session, models, now);
-            let said: Vec<Page> =
+            let pages: Vec<Page> =
                 messages.iter().rev().filter_map(message_lines).take(MESSAGES).collect();
-            for message in said.into_iter().rev() {
+            for message in pages.into_iter().rev() {
                 page.lines.push(StyledLine::new(Tone::Plain, ""));
                 page.lines.extend(message.lines);
             }

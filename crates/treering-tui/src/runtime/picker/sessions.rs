@@ -48,11 +48,11 @@ fn read_store(store: &dyn Store, events: &Sender<PickerEvent>) -> treering::Resu
 
 fn read_index(index: &SessionIndex, events: &Sender<PickerEvent>) {
     let mut found: Vec<SessionInfo> = Vec::new();
-    let mut told = Instant::now();
+    let mut reported = Instant::now();
     let contents = index.read(|step| {
         found.extend(step.session.cloned());
-        if told.elapsed() >= FRAME {
-            told = Instant::now();
+        if reported.elapsed() >= FRAME {
+            reported = Instant::now();
             // A failure means that the screen is gone; the cache keeps the result.
             let _ =
                 events.send(PickerEvent::Found(std::mem::take(&mut found), Some(step.progress)));

@@ -184,13 +184,13 @@ fn user(message: &[u8], millis: Option<i64>) -> Vec<Vec<u8>> {
     let mut messages: Vec<Vec<u8>> =
         results.iter().map(|result| tool_result(result, millis)).collect();
     if messages.is_empty() || !rest.is_empty() {
-        let said = match results.is_empty() {
+        let blocks = match results.is_empty() {
             true => blocks(content),
             false => rest.into_iter().map(block).collect(),
         };
         messages.push(object(&[
             ("role", b"\"user\""),
-            ("content", &list(&said)),
+            ("content", &list(&blocks)),
             ("timestamp", &time(millis)),
         ]));
     }

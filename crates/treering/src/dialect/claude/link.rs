@@ -93,15 +93,15 @@ impl Claude {
                 *parent = true;
             }
         }
-        let said = mark::USER | mark::ASSISTANT;
+        let is_message = mark::USER | mark::ASSISTANT;
         let other = mark::SIDECHAIN | mark::META | mark::TEAM;
         let mut seen = HashSet::<Row, RandomState>::default();
         let ends = tree.live().filter(|&row| !is_parent[row.index()]);
         let leaves = ends.filter_map(|end| {
             // A note is visited only once: its ancestors were checked then.
             let mut way =
-                tree.ancestors(end).take_while(|&row| self.is(row, said) || seen.insert(row));
-            way.find(|&row| self.is(row, said))
+                tree.ancestors(end).take_while(|&row| self.is(row, is_message) || seen.insert(row));
+            way.find(|&row| self.is(row, is_message))
         });
         leaves.filter(|&leaf| !self.is(leaf, other)).max()
     }
@@ -180,9 +180,9 @@ impl Claude {
     fn ends(&self, tree: &Tree) -> Vec<BranchEnd> {
         let mut ends = vec![BranchEnd::Notes; tree.row_count()];
         for row in tree.live().rev() {
-            let said = self.is(row, mark::USER | mark::ASSISTANT);
+            let is_message = self.is(row, mark::USER | mark::ASSISTANT);
             let is_part = self.is(row, mark::RESULT) || tree.node(row).has(Node::CONTINUED);
-            let own = match (said, is_part) {
+            let own = match (is_message, is_part) {
                 (true, false) => BranchEnd::GoesOn,
                 (true, true) => BranchEnd::Dead,
                 (false, _) => BranchEnd::Notes,

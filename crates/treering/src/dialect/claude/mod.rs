@@ -213,14 +213,14 @@ impl<'a> Fields<'a> {
     }
 
     fn marks(&self) -> Marks {
-        let said = match self.class() {
+        let speaker_mark = match self.class() {
             Class::Entry(_, Some(Role::Assistant)) => mark::ASSISTANT,
             Class::Entry(_, Some(Role::ToolResult)) => mark::USER | mark::RESULT,
             Class::Entry(Kind::Message, _) => mark::USER,
             _ => 0,
         };
-        let id = self.message_id.filter(|id| said == mark::ASSISTANT && *id != b"null");
-        Marks { bits: self.bits | said, group: id.map_or(0, group) }
+        let id = self.message_id.filter(|id| speaker_mark == mark::ASSISTANT && *id != b"null");
+        Marks { bits: self.bits | speaker_mark, group: id.map_or(0, group) }
     }
 }
 

@@ -137,10 +137,10 @@ impl History {
     fn compact(&mut self, summary: &[u8]) {
         let items = std::mem::take(&mut self.items);
         for item in self.summary.take().iter().chain(&items) {
-            if let Some(said) = user_text(item) {
-                let tokens = said.len().div_ceil(BYTES_PER_TOKEN);
+            if let Some(text) = user_text(item) {
+                let tokens = text.len().div_ceil(BYTES_PER_TOKEN);
                 self.kept_tokens += tokens;
-                self.kept.push_back((tokens, user_message(&json::quoted(&said))));
+                self.kept.push_back((tokens, user_message(&json::quoted(&text))));
             }
         }
         self.forget_the_oldest();
@@ -159,11 +159,11 @@ impl History {
             }
             let room = KEPT_TOKENS - newer;
             let oldest = match user_text(&oldest) {
-                Some(said) if tokens > room => {
-                    let said = shortened(&said, room);
-                    let tokens = said.len().div_ceil(BYTES_PER_TOKEN);
+                Some(text) if tokens > room => {
+                    let text = shortened(&text, room);
+                    let tokens = text.len().div_ceil(BYTES_PER_TOKEN);
                     self.kept_tokens = newer + tokens;
-                    (tokens, user_message(&json::quoted(&said)))
+                    (tokens, user_message(&json::quoted(&text)))
                 }
                 _ => (tokens, oldest),
             };
@@ -185,8 +185,8 @@ fn user_text(item: &[u8]) -> Option<String> {
         return None;
     }
     let inside = texts(content?, b"");
-    let said = json::decode(&inside).into_owned();
-    (!said.starts_with(SUMMARY_START)).then_some(said)
+    let text = json::decode(&inside).into_owned();
+    (!text.starts_with(SUMMARY_START)).then_some(text)
 }
 
 fn user_message(literal: &[u8]) -> Vec<u8> {

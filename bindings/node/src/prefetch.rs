@@ -9,9 +9,9 @@ use treering_bindings::Failure;
 /// The number of pieces that wait for JavaScript. More than one, because the threads seldom keep the same pace.
 const WAITING: usize = 3;
 
-/// The pieces that are being made.
+/// Pieces that another thread makes before they are requested.
 #[derive(Default)]
-pub(crate) struct Ahead {
+pub(crate) struct Prefetch {
     next: Mutex<Option<Pending>>,
 }
 
@@ -23,7 +23,7 @@ struct Pending {
     pieces: Receiver<Result<Piece, Failure>>,
 }
 
-impl Ahead {
+impl Prefetch {
     /// Returns the entries after one, of about `size` bytes. Another thread makes the pieces that follow, until all are
     /// made or another piece than the next one is asked for.
     pub(crate) fn piece(
