@@ -203,7 +203,7 @@ export async function forking_exporting_and_deleting({ open, api, say, server, d
   }
   await page.waitForSelector('.s');
   assert.equal(await page.locator('.s[data-id=of-tau]').count(), 0);
-  // Sessions of Claude Code are only read: their verbs say so.
+  // Sessions of Claude Code are read-only: their actions say so.
   const list = await api('GET', '/v1/sessions?agent=claude-code');
   await page.goto(`${server.url}/s/${list.sessions[0].id}`);
   await page.waitForSelector('html[data-ready]', { state: 'attached' });
