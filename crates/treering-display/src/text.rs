@@ -63,6 +63,19 @@ pub fn visible_replacement(character: char) -> Option<Cow<'static, str>> {
     }
 }
 
+/// Returns the longest beginning of a text that has at most so many bytes.
+///
+/// ```
+/// use treering_display::text::prefix;
+/// assert_eq!(prefix("naïve", 3), "na");
+/// assert_eq!(prefix("naïve", 9), "naïve");
+/// ```
+pub fn prefix(text: &str, bytes: usize) -> &str {
+    let most = bytes.min(text.len());
+    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end));
+    end.and_then(|end| text.get(..end)).unwrap_or_default()
+}
+
 /// Returns a text of any number of lines with invisible characters made visible.
 ///
 /// ```

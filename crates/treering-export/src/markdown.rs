@@ -20,7 +20,7 @@ use treering_display::diff;
 use treering_display::entry_parts::{EntryParts, MessageFields, message_parts};
 use treering_display::line::excerpt;
 use treering_display::preview_line::{Calls, PreviewLine};
-use treering_display::text::visible;
+use treering_display::text::{prefix, visible};
 use treering_display::tool::{self, Arguments, Call};
 
 /// The longest part of a tool result that is shown without `full`.
@@ -278,15 +278,12 @@ impl MarkdownExporter<'_> {
 /// characters.
 fn cut(text: &str) -> usize {
     let lines = text.match_indices('\n').nth(MAX_LINES - 1).map_or(text.len(), |(at, _)| at);
-    let mut end = lines.min(MAX_BYTES).min(text.len());
+    let end = lines.min(MAX_BYTES);
     // A few more lines are not worth a note.
     if text.len() - end < 200 {
         return text.len();
     }
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    end
+    prefix(text, end).len()
 }
 
 /// Appends a code block whose fence is longer than any run of backticks in it.

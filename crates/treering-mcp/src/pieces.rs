@@ -3,6 +3,7 @@
 use treering::Entry;
 use treering::entry::{Block, Body, MessageView};
 use treering_display::preview_line::{Calls, PreviewLine};
+use treering_display::text::prefix;
 
 /// The default number of tokens of an answer.
 const USUAL_TOKENS: u64 = 4000;
@@ -10,7 +11,7 @@ const USUAL_TOKENS: u64 = 4000;
 /// The maximum number of tokens that a client can request.
 const MOST_TOKENS: u64 = 50_000;
 
-/// The number of bytes of a token, as `treering::compaction` estimates it.
+/// The number of bytes that are estimated as a token.
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// Returns the estimated number of tokens of a text.
@@ -44,14 +45,8 @@ impl Budget {
 /// Returns the beginning of a text, at most `tokens` long, and whether the text was cut.
 pub(crate) fn beginning(text: &str, tokens: u64) -> (&str, bool) {
     let most = usize::try_from(tokens.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
-    if text.len() <= most {
-        return (text, false);
-    }
-    let mut end = most;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    (text.get(..end).unwrap_or_default(), true)
+    let beginning = prefix(text, most);
+    (beginning, beginning.len() < text.len())
 }
 
 /// Returns the name of an entry: the role of a message, or its type.

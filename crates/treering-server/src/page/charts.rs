@@ -2,6 +2,7 @@
 //! to be read.
 
 use super::html::Html;
+use treering_display::columns::fit_end;
 
 /// A bar of a chart.
 #[derive(Debug, Clone)]
@@ -14,6 +15,9 @@ pub(crate) struct Bar {
 
 /// The width of a chart, in its own units.
 const WIDTH: f64 = 860.0;
+
+/// The columns of a name beside a bar. The end of a directory is more specific than its beginning.
+const NAME: usize = 36;
 
 fn largest(bars: &[Bar]) -> f64 {
     let most =
@@ -76,7 +80,7 @@ pub(crate) fn bars(page: &mut Html, title: &str, bars: &[Bar]) {
         let y = at as f64 * ROW;
         let width = (bar.value / most * (WIDTH - NAMES - VALUES)).max(1.5);
         page.raw("<g><title>").text(&format!("{}: {}", bar.name, bar.words)).raw("</title>");
-        label(page, "name", NAMES - 10.0, y + 17.0, "end", &short(&bar.name));
+        label(page, "name", NAMES - 10.0, y + 17.0, "end", &fit_end(&bar.name, NAME));
         page.raw("<rect class=bar rx=2").attr("x", &NAMES.to_string());
         page.attr("y", &format!("{:.1}", y + 5.0)).attr("width", &format!("{width:.1}"));
         page.attr("height", "16").raw("/>");
@@ -90,17 +94,6 @@ fn label(page: &mut Html, class: &str, x: f64, y: f64, anchor: &str, text: &str)
     page.raw("<text").attr("class", class).attr("x", &format!("{x:.1}"));
     page.attr("y", &format!("{y:.1}")).attr("text-anchor", anchor).raw(">").text(text);
     page.raw("</text>");
-}
-
-/// Returns the end of a name that is too long for its column: the end of a directory is more
-/// specific.
-fn short(name: &str) -> String {
-    const MOST: usize = 36;
-    let count = name.chars().count();
-    match count > MOST {
-        true => format!("…{}", name.chars().skip(count - MOST + 1).collect::<String>()),
-        false => name.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use treering::entry::MessageView;
 use treering::{Position, Session};
 use treering_display::line::excerpt;
 use treering_display::number::{count, tokens};
+use treering_display::text::prefix;
 
 /// The maximum number of messages that are shown; earlier ones are only counted.
 const MESSAGES: usize = 300;
@@ -112,8 +113,7 @@ fn read(session: &Session, entry: Option<&str>) -> Result<ShownContext, Problem>
         let mut text = conversation_text(&[message]);
         let is_cut = text.len() > TEXT;
         if is_cut {
-            let end = (0..=TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-            text.truncate(end);
+            text.truncate(prefix(&text, TEXT).len());
         }
         messages.push(ShownMessage { entry, role, tokens, text, is_cut, is_edited });
     }

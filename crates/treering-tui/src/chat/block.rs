@@ -9,7 +9,7 @@ use treering::entry::{Body, MessageView};
 use treering::{Entry, Kind, Role};
 use treering_display::columns::fit;
 use treering_display::preview_line::{Calls, PreviewLine};
-use treering_display::text::safe_line;
+use treering_display::text::{prefix, safe_line};
 
 /// The amount of tool and command output that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -229,14 +229,14 @@ impl BlockBuilder {
     }
 
     fn markdown(&mut self, text: &str) {
-        let page = Page::of_markdown(cut(text));
+        let page = Page::of_markdown(prefix(text, MAX_BYTES));
         self.indented(&page);
     }
 
     /// Adds the text of a user message as it was typed. Of a long paste only the beginning is
     /// shown.
     fn typed(&mut self, text: &str) {
-        let text = cut(text);
+        let text = prefix(text, MAX_BYTES);
         let mut lines = text.split('\n');
         let shown: Vec<&str> = lines.by_ref().take(FOLDED_TYPED).collect();
         match lines.count() {
@@ -250,7 +250,8 @@ impl BlockBuilder {
     }
 
     fn plain(&mut self, tone: Tone, text: &str) {
-        let lines = text.split('\n').map(|line| StyledLine::new(tone, cut(line))).collect();
+        let lines =
+            text.split('\n').map(|line| StyledLine::new(tone, prefix(line, MAX_BYTES))).collect();
         self.indented(&Page { lines });
     }
 
@@ -264,7 +265,7 @@ impl BlockBuilder {
 
     /// Adds the thinking of a model: all lines, or one line and their number.
     fn thinking(&mut self, text: &str, keep: KeepLines) {
-        let text = cut(text.trim());
+        let text = prefix(text.trim(), MAX_BYTES);
         if text.is_empty() {
             return;
         }
@@ -290,7 +291,7 @@ impl BlockBuilder {
 
     /// Adds the output of a tool or a command.
     fn output(&mut self, text: &str, keep: KeepLines) {
-        let text = cut(text.trim_end());
+        let text = prefix(text.trim_end(), MAX_BYTES);
         if text.is_empty() {
             return;
         }
@@ -324,14 +325,6 @@ fn end_of(text: &str, bytes: usize) -> &str {
         start += 1;
     }
     text.get(start..).unwrap_or_default()
-}
-
-fn cut(text: &str) -> &str {
-    let mut end = text.len().min(MAX_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
 }
 
 /// Returns the beginning of a line, as much as fits into a few rows.

@@ -132,7 +132,7 @@ fn marked(pieces: &[DiffPiece<'_>], tone: Tone) -> Vec<StyledSpan> {
 
 /// Returns the part of a line that a page shows.
 fn cut(line: &str) -> &str {
-    line.get(..super::writer::floor(line, MAX_LINE_BYTES)).unwrap_or(line)
+    treering_display::text::prefix(line, MAX_LINE_BYTES)
 }
 
 fn beside(

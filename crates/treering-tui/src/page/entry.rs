@@ -10,7 +10,7 @@ use treering::entry::{Block, Body, MessageView};
 use treering::{Entry, Role, Session};
 use treering_display::entry_parts::{MessageFields, message_parts};
 use treering_display::line::excerpt;
-use treering_display::number::{blob_name, tokens};
+use treering_display::number::{blob_name, size, tokens};
 use treering_display::preview_line::{Calls, PreviewLine};
 use treering_display::tool::{self, Call};
 use treering_display::usage::usage_facts;
@@ -182,21 +182,14 @@ fn write_block(writer: &mut PageWriter, block: &Block<'_>) {
             markdown::write(writer, text, Tone::Dim);
         }
         Block::Image { mime_type, data } => {
-            let bytes = blob_name(data).unwrap_or_else(|| size(data.len() / 4 * 3));
+            // Base64: four characters for three bytes.
+            let bytes = blob_name(data).unwrap_or_else(|| size(data.len() as u64 / 4 * 3));
             let picture = format!("[{}, {bytes}]", excerpt(mime_type, 40));
             writer.push(StyledLine::new(Tone::Dim, &picture));
         }
         Block::ToolCall { name, arguments, .. } => call::write(writer, name, *arguments),
         Block::Other(raw) => json(writer, raw),
         _ => {}
-    }
-}
-
-fn size(bytes: usize) -> String {
-    match bytes {
-        0..1000 => format!("{bytes} bytes"),
-        1000..1_000_000 => format!("{} KB", bytes.div_ceil(1000)),
-        _ => format!("{:.1} MB", bytes as f64 / 1e6),
     }
 }
 

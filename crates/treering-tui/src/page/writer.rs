@@ -4,7 +4,7 @@ use super::code::{Gutter, code_lines};
 use super::{Page, StyledLine, StyledSpan};
 use crate::theme::Tone;
 use std::borrow::Cow;
-use treering_display::text::safe_line;
+use treering_display::text::{prefix, safe_line};
 
 /// The largest number of lines of a page.
 pub(super) const MAX_LINES: usize = 20_000;
@@ -79,7 +79,7 @@ impl PageWriter {
     /// Adds code in a language, every line after the gutter.
     pub(super) fn code(&mut self, gutter: Gutter<'_>, language: &str, code: &str) {
         // Only the visible part is highlighted.
-        let end = floor(code, self.room() + 1);
+        let end = prefix(code, self.room() + 1).len();
         for line in code_lines(gutter, language, code.get(..end).unwrap_or(code)) {
             if self.is_full {
                 return;
@@ -109,14 +109,8 @@ pub(super) fn pieces(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(line);
     std::iter::from_fn(move || {
         let line = rest.take()?;
-        let (piece, more) = line.split_at_checked(floor(line, MAX_LINE_BYTES))?;
+        let (piece, more) = line.split_at_checked(prefix(line, MAX_LINE_BYTES).len())?;
         rest = Some(more).filter(|more| !more.is_empty());
         Some(piece)
     })
-}
-
-/// Returns the last character boundary up to `most`.
-pub(super) fn floor(text: &str, most: usize) -> usize {
-    let most = most.min(text.len());
-    (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }

@@ -85,7 +85,7 @@ fn results() {
     tool result · r1 · 2026-01-05 09:00:00 UTC
     [read: src/main.rs:1-9]
     fn main() {}
-    [image/png, 12 bytes]
+    [image/png, 12 B]
 
     tool result · r2 · 2026-01-05 09:00:00 UTC
     [bash: cargo test \] failed

@@ -13,8 +13,8 @@ use treering::Role;
 use treering::catalog::SessionInfo;
 use treering::context::{ContextMessage, Model};
 use treering::entry::{Block, MessageView};
-use treering_display::number::tokens;
-use treering_display::number::{age, size};
+use treering_display::number::{age, size, tokens};
+use treering_display::text::prefix;
 
 /// The number of entries at the end that are read, and the number of messages that are shown.
 const ENTRIES: usize = 40;
@@ -192,9 +192,5 @@ fn text_lines(text: &str) -> Vec<StyledLine> {
 }
 
 fn beginning(text: &str) -> &str {
-    let mut end = text.len().min(MAX_TEXT);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or(text)
+    prefix(text, MAX_TEXT)
 }

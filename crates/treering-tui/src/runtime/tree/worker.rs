@@ -220,7 +220,7 @@ impl TreeWorker {
 
 /// Returns the notice about a file with problems.
 fn damage(count: usize, file: &Path) -> String {
-    let findings = if count == 1 { "1 finding" } else { &format!("{count} findings") };
+    let findings = treering_display::number::count(count, "finding", "findings");
     format!("{findings} in this file; for details: treering doctor {}", file.display())
 }
 
