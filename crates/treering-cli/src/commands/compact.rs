@@ -186,12 +186,12 @@ fn write_for_people(session: &Session, plan: &Prepared, out: &mut Output) -> Res
             writeln!(out, "{}: {}", heading(name, out), files.join(", "))?;
         }
     }
-    let size = format!(
-        "about {} tokens now, {} of them kept: frees about {} less the summary",
-        plan.tokens_before,
-        plan.tokens_kept,
-        plan.saving()
-    );
+    let (before, summarized, kept) = (plan.tokens_before, plan.saving(), plan.tokens_kept);
+    let mut size =
+        format!("about {before} tokens now: {summarized} of them are summarized, {kept} are kept");
+    if before > summarized + kept {
+        size.push_str("; the others are instructions and tools, which stay");
+    }
     let size = out.paint(Style::Dim, &size);
     writeln!(out, "{size}")?;
     Ok(())

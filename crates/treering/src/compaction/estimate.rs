@@ -37,6 +37,11 @@ pub fn estimate_tokens(message: &[u8]) -> u64 {
     units_of_message(message).div_ceil(4)
 }
 
+/// Returns the estimated tokens of a text.
+pub(super) fn text_tokens(text: &str) -> u64 {
+    units_as_written(text.as_bytes()).div_ceil(4)
+}
+
 fn units_of_message(message: &[u8]) -> u64 {
     let keys = ["role", "content", "command", "output", "summary", "sections", "toolsAdded"];
     let [role, content, command, output, summary, sections, tools] = json::get_all(message, keys);

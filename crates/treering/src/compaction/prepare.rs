@@ -134,10 +134,14 @@ impl Prepared {
         Ok(entry)
     }
 
-    /// Returns how many tokens the compaction frees at most: the size of the summary has to be
-    /// subtracted.
+    /// Estimates how many tokens the new summary replaces: the summarized messages and the previous
+    /// summary. The compaction frees them less the size of the new summary. What else a provider
+    /// counts, such as its own instructions and the definitions of tools, stays.
     pub fn saving(&self) -> u64 {
-        let system = self.system_message.as_deref().map_or(0, estimate::estimate_tokens);
-        self.tokens_before.saturating_sub(self.tokens_kept).saturating_sub(system)
+        let summarized = self.messages_to_summarize.iter().chain(&self.turn_prefix);
+        let messages: u64 =
+            summarized.map(|message| estimate::estimate_tokens(&message.json)).sum();
+        let previous = self.previous_summary.as_deref().map_or(0, estimate::text_tokens);
+        (messages + previous).min(self.tokens_before)
     }
 }
