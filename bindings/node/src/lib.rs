@@ -5,10 +5,10 @@
 //! Node-API for each member would. Every operation runs in the calling thread (`invoke`) or on the thread pool
 //! (`invokeAsync`). The classes and types that programs use are written in TypeScript, in `lib/`.
 
-mod prefetch;
 mod args;
 pub mod handles;
 mod operations;
 pub mod outcome;
+mod prefetch;
 pub mod shared;
 pub mod task;

@@ -13,11 +13,11 @@ use pyo3::types::PyString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use treering::NewEntry;
 use treering::branch_summary::branch_budget;
 use treering::compaction::{CompactionSettings, Preparation, SummarySource};
 use treering::convert::{ConvertOptions, convert_session};
 use treering::merge::{Merge, MergeSummary, Repeated, Selection};
-use treering::NewEntry;
 use treering_bindings::{
     Data, ExportFormat, Failure, RedactOptions, SearchOptions, ToData, dialect, export,
     export_to_file, redact, search_session,
