@@ -338,7 +338,11 @@ impl OpenContainer {
 
 /// Appends `bytes` in Base64, with padding.
 fn base64(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.extend_from_slice(STANDARD.encode(bytes).as_bytes());
+    let start = out.len();
+    out.resize(start + bytes.len().div_ceil(3) * 4, 0);
+    let free = out.get_mut(start..).unwrap_or_default();
+    let written = STANDARD.encode_slice(bytes, free).unwrap_or(0);
+    out.truncate(start + written);
 }
 
 #[cfg(test)]
