@@ -8,7 +8,7 @@ use crate::session_arg::SessionArg;
 use crate::text::{safe_line, shell_word};
 use crate::typed::TypedPosition;
 use std::io::{self, BufRead, ErrorKind, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use treering::context::Model;
 use treering::session::{Creation, Durability};
 use treering::{CreateOptions, Dialect, Error, Message, NewEntry, OpenOptions, Position, Session};
@@ -134,7 +134,7 @@ impl<'a> Writer<'a> {
         let mut writer = Writer { args, session: None, expected: None, is_reader_gone: false };
         match args.file.open_with(writer.open_options()) {
             Ok(session) => {
-                writer.check_dialect(&session)?;
+                writer.check_options(&session)?;
                 warn_of_findings(&session, &args.file, out)?;
                 writer.set_position(session)?;
             }
@@ -150,16 +150,28 @@ impl<'a> Writer<'a> {
         Ok(writer)
     }
 
-    /// Fails if the session has another dialect than the one that was asked for.
-    fn check_dialect(&self, session: &Session) -> Result<(), Failure> {
-        let found = session.dialect();
-        match self.args.dialect {
-            Some(wanted) if wanted != found => Err(Failure::with_hint(
-                format!("{} is a session of {found}, not of {wanted}", self.args.file.display()),
+    /// Fails if an option for new sessions asks for something else than the session has.
+    fn check_options(&self, session: &Session) -> Result<(), Failure> {
+        let (name, found) = (self.args.file.display(), session.dialect());
+        if let Some(wanted) = self.args.dialect.filter(|wanted| *wanted != found) {
+            return Err(Failure::with_hint(
+                format!("{name} is a session of {found}, not of {wanted}"),
                 "`--dialect` is for new sessions: leave it out, or name another file",
-            )),
-            _ => Ok(()),
+            ));
         }
+        let Some(wanted) = &self.args.cwd else { return Ok(()) };
+        let (wanted, found) = (absolute(wanted)?, session.cwd());
+        if !found.is_empty() && wanted != Path::new(&found) {
+            return Err(Failure::with_hint(
+                format!(
+                    "{name} belongs to the project {}, not to {}",
+                    safe_line(&found),
+                    safe_line(&wanted.to_string_lossy())
+                ),
+                "`--cwd` is for new sessions: leave it out, or name another file",
+            ));
+        }
+        Ok(())
     }
 
     fn open_options(&self) -> OpenOptions {

@@ -127,6 +127,18 @@ fn an_existing_session_has_its_own_dialect() {
 }
 
 #[test]
+fn an_existing_session_has_its_own_project() {
+    let place = Place::empty();
+    let append = |cwd| place.run(&["append", "s.jsonl", "--user", "x", "--cwd", cwd]);
+    append("/one").ok();
+    append("/one").ok();
+    insta::assert_snapshot!(append("/two").failed(), @r"
+    error: s.jsonl belongs to the project /one, not to /two
+    hint: `--cwd` is for new sessions: leave it out, or name another file
+    ");
+}
+
+#[test]
 fn an_archive_is_not_created_by_its_name() {
     let place = Place::empty();
     let error = place.run(&["append", "s.jsonl.zst", "--user", "x"]).failed();
