@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// The end of the other branch (an id or its beginning)
     id: TypedEntry,
     /// Copy the messages instead of summarizing them
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["instructions", "summarizer"])]
     full: bool,
     /// Show what would be merged; write nothing
     #[arg(long)]

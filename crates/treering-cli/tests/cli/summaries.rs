@@ -138,6 +138,8 @@ fn merge_brings_the_other_branch_once() {
 #[test]
 fn merge_can_copy_the_messages() {
     let place = Place::with_story();
+    let summarized = ["merge", "s.jsonl", "b1", "--full", "--instructions", "Be brief"];
+    assert!(place.run(&summarized).misused().contains("cannot be used with"));
     let told = place.run(&["merge", "s.jsonl", "b1", "--full", "--json"]).json().remove(0);
     let copy = entry(&place, told["copies"][0].as_str().unwrap());
     assert_eq!(copy["copiedFrom"]["entry"], "b1");
