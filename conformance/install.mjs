@@ -98,7 +98,7 @@ function unpack({ dir, spec, integrity }) {
 }
 
 // pi 1.5's session manager and compaction take some functions from pi-ai, whose own entry point needs packages
-// that are not published. This stands in for that entry point and hands on the real functions. Nothing here calls
+// that are not published. This file replaces that entry point and exports the real functions. Nothing here calls
 // a model.
 function linkPiAi() {
   const at = join(cache, "node_modules", "@earendil-works", "pi-ai");

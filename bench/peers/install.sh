@@ -58,7 +58,7 @@ json() { printf '"%s"' "$(printf %s "$1" | sed 's/[\\"]/\\&/g')"; }
 
 skip() { echo "peer $1 skipped: $2" >&2; }
 
-# The line of a log that says most; addresses of servers are nobody's business.
+# Prints the most informative line of a log, without addresses of servers.
 reason() {
   grep -v :// "$1" | grep -i error | grep -viE 'error code|complete log' | head -n1 | cut -c1-200 | grep . ||
     tail -n1 "$1" | cut -c1-200

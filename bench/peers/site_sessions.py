@@ -10,7 +10,7 @@ def sentence(rng, words):
 
 
 def session(path, number, rng, turns=20, last=None):
-    """Writes one session: questions, answers, tool calls and their results. `last` is said in its last question."""
+    """Writes a session of questions, answers, tool calls and results. Its last question contains `last`."""
     identity = str(uuid.UUID(int=rng.getrandbits(128), version=4))
     lines, parent = [], None
     for turn in range(turns):

@@ -232,7 +232,7 @@ fn copy_with_one_level(from: &Path, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the lines that go on from `leaf`: 30 entries, a compaction that keeps ten of them, 100
+/// Returns the lines that continue from `leaf`: 30 entries, a compaction that keeps ten of them, 100
 /// more.
 fn tail(leaf: &str, level: Level) -> Vec<u8> {
     const COMPACTION: &str = "compact0";

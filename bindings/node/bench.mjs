@@ -86,7 +86,7 @@ async function measureManager(SessionManager) {
     const path = join(dir, `${size}.jsonl`);
     result[`open + context, ${size} MB`] = await measure(runs, async () => (await SessionManager.open(path)).buildSessionContext());
   }
-  // The sessions never set a thinking level, so that all of the file has to be looked at to know it.
+  // The sessions never set a thinking level, so finding the level takes a read of the whole file.
   result["open + context and its thinking level, 100 MB"] = await measure(3, async () => (await SessionManager.open(join(dir, "100.jsonl"))).buildSessionContext().thinkingLevel);
   // No manager can be faster than this if its context is made of objects.
   const selected = JSON.stringify((await SessionManager.open(join(dir, "1.jsonl"))).buildContextEntries?.() ?? []);

@@ -81,7 +81,7 @@ def openai_agents(cache: Path) -> None:
     for name in OPENAI_TESTS:
         file = tests / name
         text = file.read_text(encoding="utf-8")
-        # The class is imported last, so that it stands in place of the SDK's.
+        # The class is imported last, so that it replaces the SDK's.
         start = re.search(r"^(?:async def|def|class|@)", text, re.M)
         assert start is not None
         line = "from treering.openai_agents import TreeringSession as SQLiteSession\n\n\n"

@@ -1,4 +1,4 @@
-// Starts each agent twice in a home of its own: with a question, and again to go on with the session. The model is
+// Starts each agent twice in a home of its own: with a question, and again to continue the session. The model is
 // model.mjs, so nothing leaves the machine. Then treering must list the session, with its project, title and
 // tokens, show the whole conversation, find nothing odd, and convert it.
 
@@ -18,7 +18,7 @@ const packageOf = (agent) => join(packages, `${agent}-${versionOf(agent)}`, 'pac
 const server = await startModel();
 const url = `http://127.0.0.1:${server.address().port}`;
 
-/** How each agent is started with a prompt, and with the id of a session to go on with. */
+/** How each agent is started with a prompt, and with the id of a session to continue. */
 const AGENTS = {
   qwen: {
     env: { OPENAI_API_KEY: 'x', OPENAI_BASE_URL: `${url}/v1`, OPENAI_MODEL: 'stub', QWEN_CODE_SUPPRESS_YOLO_WARNING: '1' },
@@ -31,7 +31,7 @@ const AGENTS = {
       mkdirSync(join(home, '.gemini'), { recursive: true });
       writeFileSync(join(home, '.gemini/settings.json'), JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } } }));
     },
-    // Files are named by the minute, and one in which nothing is said is left behind if the session goes on in another minute.
+    // Files are named by the minute, and an empty one is left behind if the session is continued in another minute.
     between: ({ path }) => renameSync(path, path.replace(/session-.{16}/, 'session-2026-01-01T00-00')),
     command: (prompt, id) => [process.execPath, join(packageOf('gemini'), 'bundle/gemini.js'), '-m', 'gemini-2.5-pro', '--skip-trust', '--yolo', ...(id ? ['--resume', id] : []), '-p', prompt],
     tokens: 4 * 1080,

@@ -1,4 +1,4 @@
-"""A backup of the database, restored into another one, holds every session byte for byte, and nodes go on with it.
+"""A backup of the database, restored into another one, holds every session byte for byte, and nodes continue with it.
 
     python3 backup.py TREERING
 """
@@ -52,7 +52,7 @@ def main():
         problems = []
         if len(before) != 19 or before != after:
             problems.append(f"{len(before)} sessions before, {len(after)} after, {sum(before[id] != after.get(id) for id in before)} differ")
-        # Nodes go on with the copy: appends, lists and new sessions.
+        # Nodes continue with the copy: appends, lists and new sessions.
         treering("restored", "append", "session-3", "--user", "after the restoration")
         treering("restored", "append", "new", "--user", "a new session")
         restored = logs("restored")

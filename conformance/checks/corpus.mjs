@@ -1,4 +1,4 @@
-// Files of four generations of pi, with what pi itself made of them.
+// Files of four generations of pi, with pi's own results for them.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { mustEqual, sha256 } from "../lib/compare.mjs";

@@ -1,4 +1,4 @@
-// F. treering writes a session of Chimera's, Chimera reads it and goes on in it, treering reads it; and again.
+// F. treering writes a session of Chimera's, Chimera reads and continues it, treering reads it; and again.
 import { chimeraScript } from "../lib/chimera-script.mjs";
 import { eachInForeign } from "../lib/in-foreign.mjs";
 

@@ -1,4 +1,4 @@
-// H. treering writes a session of omp's, omp reads it and goes on in it, treering reads it; and again.
+// H. treering writes a session of omp's, omp reads and continues it, treering reads it; and again.
 import { eachInForeign } from "../lib/in-foreign.mjs";
 import { ompScript } from "../lib/omp-script.mjs";
 

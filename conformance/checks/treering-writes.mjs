@@ -1,4 +1,4 @@
-// B. treering writes a session, pi reads it; pi goes on in it, treering reads it; and again.
+// B. treering writes a session, pi reads and continues it, treering reads it; and again.
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { mustAgree } from "../lib/agree.mjs";

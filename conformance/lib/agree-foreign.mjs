@@ -2,12 +2,12 @@
 import { readFileSync } from "node:fs";
 import { mustEqual } from "./compare.mjs";
 
-/** The records of a file that have an id, as they stand there. */
+/** The records of a file that have an id, unchanged. */
 export function records(file) {
   return readFileSync(file, "utf8").split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-/** Another agent takes the last entry as its leaf; when that is how treering notes a move, the move's target is meant. */
+/** Another agent takes the last entry as its leaf; if treering recorded a move with it, the leaf is the target of the move. */
 function activeLeaf(seen) {
   const { path, ...at } = seen.contexts[0];
   const last = seen.entries.at(-1);
@@ -18,7 +18,7 @@ function activeLeaf(seen) {
 /** An entry without what the tree supplies. */
 const own = ({ id: _, parentId: _p, timestamp: _t, record: _r, ...fields }) => fields;
 
-/** treering prints null where a setting is undefined, and the default one of several models for everybody who wants just one. */
+/** treering prints null where a setting is undefined, and the default one of several models where one is expected. */
 function settled({ model, ...context }) {
   if (model !== undefined && model !== (context.models?.default ?? null)) throw new Error(`the model is ${JSON.stringify(model)}`);
   return Object.fromEntries(Object.entries(context).filter(([, value]) => value !== null));

@@ -1,7 +1,7 @@
 // Whether treering and pi see the same session in a file.
 import { mustEqual } from "./compare.mjs";
 
-/** pi takes the last entry as its leaf; when that is one of treering's `leaf` entries, its target is meant. */
+/** pi takes the last entry as its leaf; if that is one of treering's `leaf` entries, the leaf is its target. */
 function activeLeaf(seen) {
   const { path, ...context } = seen.contexts[0];
   const last = seen.entries.at(-1);

@@ -107,7 +107,7 @@ def add(session, entry):
 
 
 def inspect(request):
-    """What Chimera makes of a file; the first context is that of the active leaf."""
+    """Chimera's reading of a file; the first context is that of the active leaf."""
     session = tree.SessionTree(request["file"])
     picked = [entry_at(session, pick) for pick in request.get("picks", [])]
     leaves = [session.active_leaf, *request.get("leaves", []), *(leaf for leaf in picked if leaf)]

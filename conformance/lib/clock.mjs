@@ -1,4 +1,4 @@
-// A clock that only moves when a script says so. It replaces Date for everything in this process.
+// A clock that only moves when a script sets it. It replaces Date for everything in this process.
 const START = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 const RealDate = Date;
 let now = START;

@@ -1,4 +1,4 @@
-// treering writes into another agent's file, that agent reads it and goes on in it, treering reads it; and again.
+// treering writes into another agent's file, that agent reads and continues it, treering reads it; and again.
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { mustAgreeWith } from "./agree-foreign.mjs";

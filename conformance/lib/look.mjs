@@ -1,5 +1,5 @@
-// The session as a file has it: only for choosing targets, never compared with anything.
-// Entries are in treering's shape as far as target.mjs looks at them, whoever's file it is.
+// Reads a session from its file: only to choose targets, never to compare.
+// Entries of every agent's file have treering's shape in the members that target.mjs reads.
 import { existsSync, readFileSync } from "node:fs";
 
 const ROLES = { tool: "toolResult" };

@@ -1,4 +1,4 @@
-// What omp makes of a file. omp gets a copy, because opening may migrate or repair.
+// Prints omp's reading of a file. omp gets a copy, because opening may migrate or repair.
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { anyEntry } from "./target.mjs";

@@ -18,7 +18,7 @@ export async function runScript(SessionManager, { ops, dir, cwd, file }) {
   return { file: run.session.getSessionFile(), done };
 }
 
-/** Returns the id of the new entry, or of the entry that was meant. Operations that have no target are left out. */
+/** Returns the id of the new entry, or of the entry that the operation referred to. Operations that have no target are left out. */
 async function step(run, op) {
   const { session } = run;
   const entries = session.getEntries();

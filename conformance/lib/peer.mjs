@@ -5,7 +5,7 @@ export class Peer {
   #child;
   #waiting = [];
 
-  /** `command` starts a server of this directory; its first line says that it is ready. */
+  /** `command` starts a server of this directory; its first line reports that it is ready. */
   static async start(name, version, [program, ...args], env = {}) {
     const peer = new Peer();
     peer.title = `${name} ${version}`;

@@ -10,7 +10,7 @@ const PEERS = {
   omp: { version: "18.2.3", command: (dir) => [join(dir, "node_modules", ".bin", "bun"), server("omp-server.mjs"), dir] },
 };
 
-/** The file that says that an agent is installed, and which version. */
+/** The file that records that an agent is installed, and which version. */
 export const stampOf = (cache, agent) => join(cache, `${agent}.installed.json`);
 
 /** Undefined when the agent is not installed. */

@@ -1,4 +1,4 @@
-// pi appends to a session without a pause, until it is told to stop; then it tells the ids of its entries.
+// pi appends to a session without a pause, until it gets a message to stop; then it reports the ids of its entries.
 //   node pi-appender.mjs PACKAGE_DIR FILE
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -9,7 +9,7 @@ const written = [];
 let stopped = false;
 
 function append() {
-  // A few at a time: messages from the harness are heard in between.
+  // A few at a time, so that messages from the harness are received in between.
   for (let i = 0; i < 4; i++) {
     const content = [{ type: "text", text: `message ${written.length}` }];
     written.push(session.appendMessage({ role: "user", content, timestamp: 1 }));

@@ -1,4 +1,4 @@
-// What pi makes of a file. pi gets a copy, because opening may migrate or repair.
+// Prints pi's reading of a file. pi gets a copy, because opening may migrate or repair.
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { anyEntry } from "./target.mjs";

@@ -5,7 +5,7 @@ import { anyEntry, editTarget, firstKept } from "./target.mjs";
 
 /**
  * Runs `ops` in a new session in `dir`, or in the session `file`.
- * Returns the file that the session ended up in and what was done, with the ids that were meant.
+ * Returns the file that the session ended up in and what was done, with the ids that the operations referred to.
  */
 export function runScript(SessionManager, { ops, dir, cwd, file }) {
   const run = { SessionManager, dir, cwd, session: file ? SessionManager.open(file, dir) : SessionManager.create(cwd, dir) };
@@ -22,7 +22,7 @@ export function runScript(SessionManager, { ops, dir, cwd, file }) {
   return { file: run.session.getSessionFile(), done };
 }
 
-/** Returns the id of the new entry, or of the entry that was meant. Operations that have no target are left out. */
+/** Returns the id of the new entry, or of the entry that the operation referred to. Operations that have no target are left out. */
 function step(run, op) {
   const { session } = run;
   const entries = session.getEntries();

@@ -1,7 +1,7 @@
 // Which entry an operation means, given the session as it is now.
 const at = (list, pick) => list[Math.floor(pick * list.length)];
 
-/** Any entry of the session, or undefined if there is none. Nobody navigates to a `leaf` entry: it stands for another one. */
+/** Any entry of the session, or undefined if there is none. No operation navigates to a `leaf` entry, which only points to another one. */
 export const anyEntry = (pick, entries) => at(entries.filter((e) => e.type !== "leaf"), pick)?.id;
 
 /** The `firstKeptEntryId` of a compaction; undefined stands for the compaction itself. */

@@ -94,7 +94,7 @@ export async function a_restarted_server_is_found_again({ open, api, say, server
 }
 
 const confirm = page => page.click('#ask button.primary, #ask button.danger');
-// Whether the open question says why it was refused; a page that is being left says nothing.
+// Whether the open question says why it was refused; a page that the user is leaving shows nothing.
 const refused = page => page.locator('#ask .bad:not(:empty)').count().catch(() => 0);
 
 export async function going_labeling_and_renaming_ask_and_can_be_undone({ open, api, say }) {

@@ -115,7 +115,7 @@ async function memory({ browser, cdp, page }) {
 // From an input event until the page shows its effect, many times.
 async function timed(page, seen, act, count = 20) {
   const times = [];
-  // The page's policy lets nobody but the debugger turn text into code.
+  // The page's policy lets only the debugger turn text into code.
   await page.evaluate(`globalThis.seen = ${seen}`);
   for (let turn = 0; turn < count; turn++) {
     const before = await page.evaluate(seen);

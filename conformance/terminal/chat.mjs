@@ -39,7 +39,7 @@ export async function chat_asks_branches_and_continues() {
     await terminal.see('mock');
     await say(terminal, 'Name a color.', 'You said Name a color.');
     await say(terminal, 'Another one.', 'You said Another one.');
-    // An earlier message comes back to be edited; what is said then is another branch.
+    // An earlier message is offered for editing; sending it begins another branch.
     terminal.keys('Escape');
     await terminal.see('press again to open the tree');
     terminal.keys('Escape');
@@ -54,7 +54,7 @@ export async function chat_asks_branches_and_continues() {
     terminal.keys('C-d');
     await terminal.prompt();
     equal(roles(file).join(' '), 'user assistant user assistant user assistant', 'what was said');
-    // Restarted, it goes on where it was.
+    // After a restart it continues where it was.
     terminal.run(`clear; ${treering} -c`);
     await terminal.see('You said Another one.');
     await say(terminal, 'And a third.', 'You said And a third.');

@@ -1,4 +1,4 @@
-// A model on loopback that says what it is told to say. It speaks the streaming protocol of
+// A model on loopback that answers with given texts. It speaks the streaming protocol of
 // OpenAI-compatible servers.
 
 import { createServer } from 'node:http';

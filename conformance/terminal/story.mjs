@@ -36,7 +36,7 @@ export function write(terminal, name, entries) {
   return file;
 }
 
-// The configuration file of whoever sits at the terminal.
+// Writes the configuration file of the terminal's user.
 export function configure(terminal, text) {
   const dir = join(terminal.dir, 'config/treering');
   mkdirSync(dir, { recursive: true });

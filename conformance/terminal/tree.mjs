@@ -4,7 +4,7 @@ import { appendFileSync, readFileSync, truncateSync } from 'node:fs';
 import { children } from './terminal.mjs';
 import { assistant, cli, configure, equal, treering, user, withDemo, write } from './story.mjs';
 
-// What is said at the end of the active branch.
+// The last message of the active branch.
 const leaf = (terminal, file) => cli(terminal, 'branches', file, '--json').trim().split('\n').map(line => JSON.parse(line)).find(branch => branch.active).text;
 
 export async function tree_filters_searches_and_folds() {
@@ -15,7 +15,7 @@ export async function tree_filters_searches_and_folds() {
     await terminal.see(screen => screen.includes('/3 · pi · user-only') && !screen.includes('assistant:'));
     terminal.keys('C-a');
     await terminal.see('/18 · pi · all');
-    // The key of the filter in force goes back to the usual one.
+    // The key of the current filter switches back to the default one.
     terminal.keys('C-a');
     terminal.type('load changelog');
     await terminal.see('no entries match');

@@ -68,7 +68,7 @@ pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
     let all = session(&store, "all");
     let compacted = session(&store, "compacted");
     compact(&compacted);
-    // As an agent writes them when it goes on with a session.
+    // The appends of an agent that continues a session.
     compacted.append_all(&settings()).unwrap();
     let unset = session(&store, "unset");
     compact(&unset);

@@ -16,7 +16,7 @@ pub enum Data {
     Number(f64),
     /// A text.
     Text(String),
-    /// A value as JSON: a message or an entry, as it stands in a session.
+    /// A value as JSON: a message or an entry, as a session stores it.
     Json(Vec<u8>),
     /// Values in order.
     List(Vec<Data>),

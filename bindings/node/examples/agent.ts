@@ -47,7 +47,7 @@ async function ask(session: Session, url: string, model: string): Promise<Messag
   return { role: "assistant", provider: "local", model, content: [...text, ...toolCalls], stopReason, timestamp: Date.now() };
 }
 
-/** Carries out a call. What fails is told to the model. */
+/** Runs a tool call. The model gets an error as the result. */
 function carryOut(call: { id: string; name: string; arguments: Arguments }): Message {
   let text: string;
   let isError = false;

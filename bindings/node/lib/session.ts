@@ -18,7 +18,7 @@ export interface At {
 
 /** Options of contexts. */
 export interface ContextOptions extends At {
-  /** Only so many messages, the last ones. */
+  /** The maximum number of messages; the last ones are returned. */
   last?: number;
   /** Images are replaced by a short text. */
   withoutImages?: boolean;
@@ -204,7 +204,7 @@ export class Session extends EventEmitter<SessionEvents> {
   get entryCount(): number {
     return guarded(() => JSON.stringify(this.#native.entryCount));
   }
-  /** Returns the header, as it stands in the file. */
+  /** Returns the header, as the file contains it. */
   header(): Record<string, unknown> {
     return this.#sync("header");
   }
@@ -311,7 +311,7 @@ export class Session extends EventEmitter<SessionEvents> {
   contextBytesSync(options: ContextOptions = {}): Buffer {
     return this.#sync("contextBytes", options);
   }
-  /** Returns what the session's own agent would make of the path; null if that is the context. */
+  /** Returns the context that the session's own agent would build; null if it is the same. */
   agentContext(options: At & Abortable = {}): Promise<Record<string, unknown> | null> {
     return this.#async("agentContext", options);
   }
@@ -440,7 +440,7 @@ export class Session extends EventEmitter<SessionEvents> {
   }
   /**
    * Yields the changes of this session and of other writers, until the signal is aborted or the session is closed.
-   * The file is looked at every `interval` milliseconds.
+   * The file is polled every `interval` milliseconds.
    */
   async *changes(options: { interval?: number } & Abortable = {}): AsyncGenerator<Change, void, undefined> {
     const { signal, interval = 200 } = options;
@@ -569,7 +569,7 @@ export class Session extends EventEmitter<SessionEvents> {
 
   // The end.
 
-  /** Closes the session. Operations that run go on; later ones fail with `closed`. */
+  /** Closes the session. Running operations continue; later ones fail with `closed`. */
   close(): void {
     this.#native.close();
     this.removeAllListeners();

@@ -132,7 +132,7 @@ impl NativeSession {
         Ok(())
     }
 
-    /// Closes the session. Operations that run go on; later ones fail.
+    /// Closes the session. Running operations continue; later ones fail.
     #[napi]
     pub fn close(&self) {
         self.session.lock().unwrap_or_else(PoisonError::into_inner).take();

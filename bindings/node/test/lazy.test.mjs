@@ -143,7 +143,7 @@ test("what others write between opening and reading is not there until it is ask
       for (const name of [first, ...Object.keys(QUESTIONS)]) {
         assert.deepEqual(plain(QUESTIONS[name](lazy)), plain(QUESTIONS[name](eager)), `${name} after ${first}`);
       }
-      // An append takes in what others wrote, and continues the own leaf.
+      // An append reads what others wrote, and continues the own leaf.
       const ids = [lazy.appendMessage(user("own")), eager.appendMessage(user("own, too"))];
       assert.deepEqual(ids.map((id) => lazy.getEntry(id)?.parentId ?? eager.getEntry(id).parentId), [eager.getEntry(ids[1]).parentId, eager.getEntry(ids[1]).parentId]);
       assert.equal(whole(path).getEntryCount(), eager.getEntryCount());
@@ -185,7 +185,7 @@ test("settings that were set long ago are plain members of the context", async (
     assert.equal(structuredClone(contexts[2]).thinkingLevel, "high");
     contexts[3].thinkingLevel = "low";
     assert.equal(contexts[3].thinkingLevel, "low");
-    // A context keeps its level when the session goes on.
+    // A context keeps its level when the session is continued.
     const again = SessionManager.open(path);
     const before = again.buildSessionContext();
     again.appendThinkingLevelChange("minimal");

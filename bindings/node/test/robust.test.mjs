@@ -25,7 +25,7 @@ test("worker threads append to one session at the same time", async () => {
     assert.equal(session.entryCount, 201);
     const texts = [...session].map((entry) => entry.message.content);
     assert.equal(new Set(texts).size, 201);
-    // Each worker goes on with its own branch, wherever the leaf was when it opened the session.
+    // Each worker continues its own branch, wherever the leaf was when it opened the session.
     for (const ids of chains) assert.deepEqual(ids.slice(1).map((id) => session.parent(id)), ids.slice(0, -1));
     assert.ok((await examine(path)).findings.every((finding) => finding.severity !== "error"));
   });

@@ -1,4 +1,4 @@
-// Appends to a session that other threads append to, and tells the ids.
+// Appends to a session that other threads append to, and reports the ids.
 import { parentPort, workerData } from "node:worker_threads";
 import { Session } from "treering";
 

@@ -76,7 +76,7 @@ class Agent:
         """Run a tool and return its result as a message."""
         try:
             output, failed = TOOLS[call["name"]](**call["arguments"]), False
-        except Exception as error:  # The model is told, and may try otherwise.
+        except Exception as error:  # The model gets the error and may try something else.
             output, failed = f"{type(error).__name__}: {error}", True
         return treering.tool_result(call["id"], call["name"], output, is_error=failed)
 
@@ -87,7 +87,7 @@ class Agent:
 
 
 def stub(request: Dict[str, Any]) -> Dict[str, Any]:
-    """A model that lists the files, and then says what it saw."""
+    """A model that lists the files, and then reports what it saw."""
     last = request["messages"][-1]
     if last["role"] == "tool":
         return {"content": f"I saw: {str(last['content']).strip()}"}

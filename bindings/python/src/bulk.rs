@@ -1,4 +1,4 @@
-//! Many entries in one call, and copies of JSON, for the modules that stand in for other packages.
+//! Many entries in one call, and copies of JSON, for the modules that implement the APIs of other packages.
 
 use crate::entry::Entry;
 use crate::json::{CollectorPause, Reader};

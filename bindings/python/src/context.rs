@@ -25,7 +25,7 @@ pub(crate) struct Context {
     remembered: Option<Arc<Remembered>>,
 }
 
-/// Settings that stand in a part of the session's file that was not read.
+/// Settings in a part of the session's file that was not read.
 struct Unread {
     session: Arc<LazySession>,
     leaf: Option<EntryId>,

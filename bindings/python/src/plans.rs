@@ -1,4 +1,4 @@
-//! The plans: what an operation would do, to be looked at before it is done.
+//! The plans: what an operation would do, to be inspected before it runs.
 //!
 //! Each class shows the facts of its plan as attributes, and keeps the plan of the library for the call that applies it.
 

@@ -69,7 +69,7 @@ impl Store {
     }
 }
 
-/// The number of sessions among which one that can be continued is looked for.
+/// The number of sessions that are searched for one that can be continued.
 const NEWEST: usize = 100;
 
 /// The ids of sessions and the lengths of their logs.

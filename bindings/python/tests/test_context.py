@@ -95,7 +95,7 @@ def test_messages_as_dataclasses(session: treering.Session) -> None:
     assert isinstance(bash, typed.BashExecution) and (bash.command, bash.exit_code) == ("ls", 0)
     assert isinstance(note, typed.OtherMessage) and note.text == "seen by the model"
     assert [message.raw for message in context.typed()] == context.messages
-    # Whatever stands in a file, there is a message for it.
+    # Every kind of content in a file has a message.
     odd: List[Dict[str, Any]] = [{}, {"role": 1}, {"role": "user", "content": 3}]
     for raw in [*odd, {"role": "user", "content": [1, {"type": "toolCall"}]}]:
         assert typed.typed_message(raw).raw is raw

@@ -219,7 +219,7 @@ def test_one_directory_is_enough(session: Session, tmp_path: Path) -> None:
     usage = treering.TokenUsage(100, 10)
     session.append(treering.assistant("found", provider="acme", model="m", usage=usage))
     for directories in (tmp_path, str(tmp_path), [tmp_path]):
-        # A text used to be taken apart into directories of one letter, among them "/".
+        # A text must not be split into directories of one letter, among them "/".
         assert treering.search("needle", directories).files == 1
         assert treering.usage(directories).total.usage.input == 100
 

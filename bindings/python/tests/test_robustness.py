@@ -154,7 +154,7 @@ def run(code: str, *arguments: str) -> "subprocess.Popen[str]":
 
 
 def test_a_listener_may_cancel_itself_or_close_its_session() -> None:
-    # In a process of its own: what used to happen is that nothing in the process ran any more.
+    # In a separate process, because a failure stops every thread of the process.
     process = run(
         """
         import threading, treering
@@ -170,16 +170,16 @@ def test_a_listener_may_cancel_itself_or_close_its_session() -> None:
         assert len(told) == 1, told
 
         # Another thread cancels while the function runs.
-        running, cancelled = threading.Event(), threading.Event()
+        running, canceled = threading.Event(), threading.Event()
 
         def slow(change):
             running.set()
-            assert cancelled.wait(60)
+            assert canceled.wait(60)
 
         def cancel():
             running.wait(60)
             subscription.cancel()
-            cancelled.set()
+            canceled.set()
 
         subscription = session.on_change(slow)
         thread = threading.Thread(target=cancel)
@@ -214,7 +214,7 @@ def test_a_killed_process_leaves_every_entry_that_it_was_told_of(tmp_path: Path)
     process.send_signal(signal.SIGKILL)
     rest = process.stdout.read()
     process.communicate()
-    # The last line of the pipe may be torn; every whole one tells of an entry.
+    # The last line of the pipe may be torn; every whole one names an entry.
     ids += [line.strip() for line in rest.splitlines(keepends=True) if line.endswith("\n")]
     with Session.open(path) as session:
         tree = session.tree()
@@ -349,7 +349,7 @@ def test_changes_are_iterated_over(tmp_path: Path, answer: Answer) -> None:
             changes = session.changes(interval=0.001)
             first = asyncio.ensure_future(changes.__anext__())
             with Session.open(path) as other:
-                # Until the iteration has begun, nothing tells of it.
+                # The iteration has not begun yet, and must report this entry nevertheless.
                 id = other.append(treering.user("one"))
                 change = await first
                 assert (change.entries, change.is_own) == ([id], False)

@@ -5,7 +5,7 @@
 //!     cargo run -p treering-agent --example agent -- DIRECTORY "Add a test for the parser."
 //! ```
 //!
-//! The conversation is recorded in `DIRECTORY/agent.jsonl`, and goes on there the next time. Ctrl-C aborts
+//! The conversation is recorded in `DIRECTORY/agent.jsonl`, and continues there the next time. Ctrl-C aborts
 //! the turn; what was done so far stays recorded. Commands run without a sandbox: use a directory, and a
 //! machine, where that is acceptable.
 #![allow(clippy::print_stdout, reason = "it is a program to talk to")]

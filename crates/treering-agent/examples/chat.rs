@@ -5,7 +5,7 @@
 //!     cargo run -p treering-agent --example chat -- chat.jsonl
 //! ```
 //!
-//! Lines are said to the model, `!command` runs a command; `/branches`, `/goto ID`, `/switch ID`,
+//! Lines are sent to the model, `!command` runs a command; `/branches`, `/goto ID`, `/switch ID`,
 //! `/pop`, `/compact`, `/fork`, `/merge ID`, `/pick ID`, `/drop ID`, `/label ID TEXT`, `/cost` and
 //! `/quit` do what they say. Ctrl-C stops an answer, which is kept as far as it came.
 #![allow(clippy::print_stdout, reason = "it is a program to talk to")]

@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::error::Failure;
 use treering_usage::Prices;
 
-/// Returns the prices in force.
+/// Returns the current prices.
 pub(crate) fn in_force() -> Result<Prices, Failure> {
     let mut prices = Prices::published();
     for (model, price) in &Config::current().prices {

@@ -63,7 +63,7 @@ pub fn visible_replacement(character: char) -> Option<Cow<'static, str>> {
     }
 }
 
-/// Returns the longest beginning of a text that has at most so many bytes.
+/// Returns the longest beginning of a text that has at most `bytes` bytes.
 ///
 /// ```
 /// use treering_display::text::prefix;

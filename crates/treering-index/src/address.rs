@@ -243,7 +243,7 @@ fn near(text: &str, sessions: &[SessionInfo]) -> Vec<String> {
         for word in session.name.as_deref().into_iter().chain([session.id.as_str()]) {
             let lower = word.to_lowercase();
             let chars: Vec<char> = lower.chars().take(COMPARED).collect();
-            // The beginning of a long name may be meant, or a word in it.
+            // A word may be the beginning of a long name, or be in the middle of it.
             let start = chars.get(..wanted.len()).unwrap_or(&chars);
             let mut away = distance(&wanted, &chars).min(distance(&wanted, start));
             if wanted.len() > 2 && lower.contains(&*text.to_lowercase()) {

@@ -132,7 +132,7 @@ fn a_line_without_end_is_given_up() {
     assert!(server(empty()).serve(BufReader::new(endless), std::io::sink()).is_err());
 }
 
-/// Sessions whose search goes on until it is canceled, telling its progress.
+/// Sessions whose search continues until it is canceled, and reports its progress.
 #[derive(Debug)]
 struct Endless {
     begun: Mutex<Sender<()>>,

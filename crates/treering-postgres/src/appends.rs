@@ -333,7 +333,7 @@ mod tests {
         }
     }
 
-    /// Appends to four sessions that others keep locked, so that twelve more appends wait, and lets one of the four go on:
+    /// Appends to four sessions that others keep locked, so that twelve more appends wait, and lets one of the four continue:
     /// a single thread sends those that wait. Returns how many appends succeeded while the sessions in `stays_locked` and
     /// three of the four were locked.
     fn append_together(setting: &Setting, stays_locked: &[&str]) -> usize {

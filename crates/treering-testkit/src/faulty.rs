@@ -1,6 +1,6 @@
 //! A journal that fails on demand.
 //!
-//! [`Faulty`] stands in front of another journal and lets operations through, or not, as its plan
+//! [`Faulty`] wraps another journal and lets operations through, or not, as its plan
 //! says. What a failed append leaves behind is what real storage leaves: nothing, the first bytes,
 //! or everything but the good news.
 
@@ -20,7 +20,7 @@ pub enum AppendFault {
     Nothing,
     /// It fails after this many bytes (at most all but the last), which stay.
     Short(usize),
-    /// It fails after the last byte: everything is there, but the writer is told otherwise.
+    /// It fails after the last byte: everything is there, but the writer gets an error.
     Everything,
 }
 
@@ -114,12 +114,12 @@ impl Faulty {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says what happens to the next appends, one by one.
+    /// Sets what happens to the next appends, one by one.
     pub fn script_appends(&self, faults: impl IntoIterator<Item = AppendFault>) {
         self.plan().appends.extend(faults);
     }
 
-    /// Says what happens to the next syncs, one by one.
+    /// Sets what happens to the next syncs, one by one.
     pub fn script_syncs(&self, faults: impl IntoIterator<Item = SyncFault>) {
         self.plan().syncs.extend(faults);
     }

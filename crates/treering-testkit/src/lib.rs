@@ -4,7 +4,7 @@
 //! - [`generate`]: realistic sessions of any size, and the shapes that break other readers. Same
 //!   arguments, same bytes.
 //! - [`mutate`]: the damage that crashes, editors and careless programs do to a file.
-//! - [`model`]: the format's rules once more, written for clarity alone: slow, recursive where that
+//! - [`model`]: a second implementation of the format's rules, written for clarity alone: slow, recursive where that
 //!   is the definition, and sharing no code with the library.
 //! - [`faulty`]: a journal that fails the way disks do, by script or by seed.
 //! - [`place`]: a directory for a test.

@@ -128,7 +128,7 @@ fn run(command: &mut Command) -> Result<String, String> {
 }
 
 impl Server {
-    /// Starts a server. Where PostgreSQL cannot be used, says so with the word `SKIPPED` and returns `None`.
+    /// Starts a server. Where PostgreSQL cannot be used, prints `SKIPPED` and the reason, and returns `None`.
     ///
     /// # Panics
     ///
@@ -289,12 +289,12 @@ impl Server {
         }
     }
 
-    /// Stops all processes of the server without ending them: nothing answers any more.
+    /// Stops all processes of the server without ending them, so that nothing answers.
     pub fn freeze(&self) {
         self.signal("-STOP");
     }
 
-    /// Lets a server go on that was stopped by [`freeze`](Server::freeze).
+    /// Resumes a server that was stopped by [`freeze`](Server::freeze).
     pub fn thaw(&self) {
         self.signal("-CONT");
     }

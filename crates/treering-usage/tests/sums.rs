@@ -38,7 +38,7 @@ struct Answer {
     /// In millionths of a dollar.
     cost: Option<u32>,
     is_named: bool,
-    /// The number of records that tell of it.
+    /// The number of records that report it.
     records: u8,
 }
 
@@ -150,7 +150,7 @@ fn write(dir: &Path, plans: &[Plan]) {
         let mut answers: Vec<Vec<String>> = Vec::new();
         let mut total = [0, 0];
         if let (Some(parent), Some((_, count))) = (parent, copied) {
-            // A fork of Codex goes on with the totals of what it copied, which only a whole copy knows.
+            // A fork of Codex continues the totals of what it copied, which only a whole copy contains.
             let count = if plan.agent == Agent::Codex { usize::MAX } else { *count };
             answers.extend(written[parent].1.iter().take(count).cloned());
             total = written[parent].2;

@@ -342,7 +342,7 @@ impl Bodies {
         Ok(Some(view.native(row, bytes, images, more)))
     }
 
-    /// Returns the record as it stands in the log, if it is a whole object.
+    /// Returns the record as the log contains it, if it is a whole object.
     pub(crate) fn record<'a>(
         &'a mut self,
         view: &'a Snapshot,

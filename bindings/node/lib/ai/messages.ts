@@ -51,7 +51,7 @@ function answer(parts: readonly UIPart[]): Message[] {
     results = [];
   };
   for (const part of parts) {
-    // What is said after a result belongs to the next step, whether the SDK marked its start or not.
+    // Content after a result belongs to the next step, whether the SDK marked its start or not.
     if (part.type === "step-start" ? content.length > 0 : results.length > 0 && !isTool(part)) end();
     if (!isTool(part)) {
       content.push(...blocks([part]));

@@ -446,7 +446,7 @@ export class SessionManager {
     if (leaf !== parentId) this.#moveTo(leaf);
     return id;
   }
-  /** Records what a request used on the branch that caused it; undefined if the session or the branch is another one by now. */
+  /** Records the usage of a request on the branch that caused it; undefined if the session or branch changed since. */
   appendModelUsage(usage: ModelUsage, owner: { sessionId: string; parentId: string | null }): string | undefined {
     const { sessionId, parentId } = owner;
     if (sessionId !== this.getSessionId() || (parentId !== null && !this.#cache.has(parentId))) return undefined;

@@ -223,7 +223,7 @@ export class EntryCache {
     this.#parents.push(parentId && parentId !== entry.id ? (this.#rows.get(parentId) ?? -1) : -1);
   }
 
-  /** Finds parents that stand after their children in the file. */
+  /** Finds parents that come after their children in the file. */
   #findLateParents(): void {
     this.#all!.forEach(({ id, parentId }, row) => {
       if (this.#parents[row] === -1 && parentId && parentId !== id) this.#parents[row] = this.#rows.get(parentId) ?? -1;

@@ -165,7 +165,7 @@ export function findTurnStartIndex(entries: SessionEntry[], entryIndex: number, 
   return -1;
 }
 
-/** Finds where to cut entries so that about so many tokens are kept. */
+/** Finds where to cut entries so that about this number of tokens is kept. */
 export function findCutPoint(entries: SessionEntry[], startIndex: number, endIndex: number, keepRecentTokens: number): CutPointResult {
   const candidates: number[] = [];
   for (let index = startIndex; index < endIndex; index++) if (visible(entries[index]!).some(isCutPoint)) candidates.push(index);
@@ -244,7 +244,7 @@ export function computeFileLists(fileOps: FileOperations): CompactionDetails {
   return { readFiles: [...fileOps.read].filter((file) => !modified.has(file)).sort(), modifiedFiles: [...modified].sort() };
 }
 
-/** Returns lists of files as they stand at the end of a summary. */
+/** Returns lists of files in the form that they have at the end of a summary. */
 export function formatFileOperations(readFiles: string[], modifiedFiles: string[]): string {
   const list = (tag: string, files: string[]) => (files.length === 0 ? "" : `\n\n<${tag}>\n${files.join("\n")}\n</${tag}>`);
   return list("read-files", readFiles) + list("modified-files", modifiedFiles);

@@ -68,7 +68,7 @@ export class CurrentContext {
     return new CurrentContext(native, cache, leaf, cache.some(selected.entries), selected);
   }
 
-  /** Takes in an entry that was appended. Returns false if the context must be built anew. */
+  /** Adds an entry that was appended. Returns false if the context must be built anew. */
   follow(entry: SessionEntry): boolean {
     if (this.leaf !== entry.parentId || !FOLLOWING.has(entry.type)) return false;
     const messages = sessionEntryToContextMessages(entry);

@@ -221,7 +221,7 @@ export function projectEntries(selected: SessionEntry[], settings: Settings): Se
   for (const entry of selected) if (entry.type === "context_edit") edits.set(entry.targetId, entry);
   const entries = selected.map((sourceEntry, index) => ({
     sourceEntry,
-    // An older compaction among the kept entries says nothing: the newest one stands first.
+    // An older compaction among the kept entries contributes nothing: the summary of the newest one comes first.
     messages: sourceEntry.type === "compaction" && index > 0 ? [] : projectContextEntry(sourceEntry, edits.get(sourceEntry.id)),
   }));
   return { entries, messages: entries.flatMap((entry) => entry.messages), ...settings };

@@ -177,7 +177,7 @@ export class SessionManager {
     this.#restart();
   }
 
-  /** Takes over a native session. */
+  /** Uses a native session from here on. */
   #use(native: NativeSession): void {
     this.#native = native;
     this.#restart();
@@ -264,7 +264,7 @@ export class SessionManager {
     return this.#follow(entry);
   }
 
-  /** Takes in an entry that was appended, and returns it. */
+  /** Records an entry that was appended, and returns it. */
   #follow<E extends SessionEntry>(entry: E): E {
     this.#cache.add(entry);
     this.#leaf = entry.id;
@@ -457,7 +457,7 @@ function isOld({ version }: SessionHeader): boolean {
   return typeof version !== "number" || version < CURRENT_SESSION_VERSION;
 }
 
-/** Returns the project that sessions must be of, if they stand in another directory than the project's own. */
+/** Returns the project that listed sessions must belong to, if they are not in the project's own directory. */
 function projectOf(cwd: string, sessionDir: string | undefined): string | undefined {
   if (sessionDir === undefined) return undefined;
   return resolvePath(sessionDir) === defaultSessionDirPath(cwd) ? undefined : cwd;

@@ -1,4 +1,4 @@
-/** The messages that entries stand for. */
+/** Converts entries to messages. */
 import type { AgentMessage, ContextEditEntry, MessageContent, SessionEntry } from "./types.js";
 
 const millis = (timestamp: string): number => new Date(timestamp).getTime();

@@ -1,4 +1,4 @@
-/** pi's summaries: what a model is asked for, and what becomes of its answer. */
+/** pi's summaries: the requests to a model, and the summaries made from its answers. */
 import { call } from "../call.js";
 import {
   type CompactionPreparation, computeFileLists, createFileOps, estimateTokens, extractFileOpsFromMessage, type FileOperations,

@@ -22,7 +22,7 @@ use treering_bindings::{
 };
 use treering_index::Places;
 
-/// Carries out an operation; `None` if it is none of this module.
+/// Runs an operation; `None` if this module does not have it.
 pub(super) fn invoke(operation: &str, args: &Args) -> Option<Answer> {
     Some(match operation {
         "version" => Ok(Outcome::of(env!("CARGO_PKG_VERSION"))),
@@ -188,7 +188,7 @@ fn list(args: &Args) -> Answer {
 }
 
 /// Describes some files, in the order in which they are given; null for one that is no session. With `byMessages`, for
-/// the lists of pi, their times are those that stand in their last messages, and only what those lists show is read.
+/// the lists of pi, their times are those of their last messages, and only what those lists show is read.
 fn list_files(args: &Args) -> Answer {
     let paths: Vec<PathBuf> = args.texts("paths")?.into_iter().map(PathBuf::from).collect();
     let mut found: Vec<Data> = vec![Data::Null; paths.len()];
@@ -212,7 +212,7 @@ fn list_files(args: &Args) -> Answer {
     Ok(Outcome::of(Data::List(found)))
 }
 
-/// Returns what pi's lists show of a session. `said` is the time that stands in its last message.
+/// Returns what pi's lists show of a session. `said` is the time in its last message.
 fn brief(info: &SessionInfo, said: Option<i64>) -> Data {
     Data::Record(vec![
         ("id", info.id.as_str().to_data()),

@@ -10,7 +10,7 @@ use treering::session::Resolved;
 use treering::{EntryId, Kind, Position, Session, SessionId};
 use treering_bindings::{Data, Failure, ToData};
 
-/// Carries out an operation; `None` if it is none of this module.
+/// Runs an operation; `None` if this module does not have it.
 pub(super) fn invoke(session: &Session, operation: &str, args: &Args) -> Option<Answer> {
     Some(match operation {
         "facts" => Ok(facts(session)),

@@ -10,7 +10,7 @@ use treering::store::{Cursor, ListQuery, Mark, Store};
 use treering::{OpenOptions, Session, SessionId};
 use treering_bindings::{Data, Failure, ToData, search_store};
 
-/// Carries out an operation; `None` if it is none of this module.
+/// Runs an operation; `None` if this module does not have it.
 pub(super) fn invoke(store: &Arc<dyn Store>, operation: &str, args: &Args) -> Option<Answer> {
     Some(match operation {
         "location" => Ok(Outcome::of(store.location())),

@@ -12,7 +12,7 @@ use treering::{EntryId, Kind, Tree};
 pub(super) struct VisibleParents<'a> {
     /// The tree of a whole session.
     tree: Option<&'a Tree>,
-    /// The nearest entry above each hidden record that was looked at, so that a long chain of them is walked once.
+    /// The nearest entry above each hidden record that was walked, so that a long chain of them is walked once.
     above: HashMap<EntryId, Option<EntryId>>,
 }
 

@@ -7,7 +7,7 @@ use treering::session::LeafMoves;
 use treering::{EntryId, NewEntry, Session};
 use treering_bindings::{Failure, ToData};
 
-/// Carries out an operation; `None` if it is none of this module.
+/// Runs an operation; `None` if this module does not have it.
 pub(super) fn invoke(session: &Session, operation: &str, args: &Args) -> Option<Answer> {
     Some(match operation {
         "append" => append(session, args),

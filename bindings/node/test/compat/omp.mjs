@@ -76,7 +76,7 @@ for (let seed = 1; seed <= 12; seed++) {
   same(context(back), context(await treering.SessionManager.open(ours.getSessionFile())), `seed ${seed}: our file in omp`);
 }
 
-// Files beside sessions, moves and lists: the same calls on both, with paths that are told apart.
+// Files beside sessions, moves and lists: the same calls on both, with different paths.
 for (const name of ["from", "to", "listed"]) mkdirSync(join(root, name));
 async function beside(module, name) {
   const found = [];

@@ -1,4 +1,4 @@
-// node run.mjs PI: the published pi runs a scripted session on treering's session manager, goes on with the same file
+// node run.mjs PI: the published pi runs a scripted session on treering's session manager, continues the same file
 // without it, and on it again. PI is the directory of pi's package.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

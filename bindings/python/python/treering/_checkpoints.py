@@ -61,7 +61,7 @@ class CheckpointReader(BaseCheckpointSaver[str]):
     # Threads.
 
     def _thread(self, thread_id: str) -> Optional[Thread]:
-        """Return a thread with everything that was written to it by now; None if there is none."""
+        """Return a thread with everything that has been written to it; None if there is none."""
         thread = self._threads.get(thread_id)
         if thread is not None:
             try:

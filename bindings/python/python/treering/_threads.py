@@ -71,7 +71,7 @@ class Thread:
         return stored is not None and stored.entry != "" and key not in self.deleted
 
     def add(self, entry: str, kind: Any, data: Dict[str, Any]) -> None:
-        """Take over an entry of the session."""
+        """Add an entry of the session."""
         if kind == CHECKPOINT:
             key = (data["ns"], data["id"])
             before = self.checkpoints.get(key)
@@ -99,7 +99,7 @@ class Thread:
             self.latest = None
 
     def refresh(self) -> None:
-        """Take over the entries that other programs have written."""
+        """Add the entries that other programs have written."""
         for id in self.session.refresh():
             entry = self.session.entry(id)
             if entry.type == "custom":

@@ -78,7 +78,7 @@ class WritableSession(ReadableSession):
 
         This is for what took long, such as the answer of a model: it belongs to the branch of its question, but does
         not bring back a user who has gone elsewhere. ``move_file`` moves the leaf of the file, ``move_own_from`` that
-        of this session if it stands there. Raises :class:`ConflictError` if the leaf of the file is not ``expecting``.
+        of this session if it is there. Raises :class:`ConflictError` if the leaf of the file is not ``expecting``.
         """
         native = self._native
         return native.append_late([*entries], parent, expecting, move_file, move_own_from)
@@ -104,7 +104,7 @@ class WritableSession(ReadableSession):
     def branch(self, at: At, *, recorded: bool = True) -> Optional[str]:
         """Move the leaf to a position, so that the next entry begins a branch there. Returns the new leaf.
 
-        With ``recorded=False`` the file does not tell of it, as long as nothing is appended.
+        With ``recorded=False`` the file does not record it until something is appended.
         """
         return self._native.branch(at, recorded)
 

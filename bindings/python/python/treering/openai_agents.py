@@ -286,7 +286,7 @@ async def _call(function: Callable[[], _T]) -> _T:
 
 
 async def _finish(work: Awaitable[_T]) -> _T:
-    """Wait until a change is done, also if the caller is cancelled meanwhile: its outcome must be known."""
+    """Wait until a change is done, also if the caller is canceled meanwhile: its outcome must be known."""
     task = asyncio.ensure_future(work)
     cancelled: Optional[asyncio.CancelledError] = None
     while not task.done():

@@ -56,7 +56,7 @@ class Session(PlannedSession):
         """Create a session in a new file.
 
         ``creation`` tells when the file appears: with the ``"first_message"``, the ``"first_assistant_message"``, or
-        ``"at_once"``. ``durability`` tells what an append guarantees: ``"none"`` that it survives the process,
+        ``"at_once"``. ``durability`` is what an append guarantees: ``"none"`` that it survives the process,
         ``"batched"`` (or a number of seconds) that it is on disk shortly after, ``"each"`` that it is on disk.
         """
         options = create_options(
@@ -68,9 +68,9 @@ class Session(PlannedSession):
     def open(cls, path: StrPath, *, durability: Durability = "none") -> Session:
         """Open a session file of any agent. Opening writes nothing.
 
-        Of a long file the header and the end are read, if they tell what the model sees; the rest is read by the first
-        call that needs it, which then raises what is wrong with the rest. Either way the session is the one of the
-        moment when it was opened.
+        Of a long file the header and the end are read, if they determine what the model sees; the rest is read by the
+        first call that needs it, which then raises what is wrong with the rest. Either way the session is the one of
+        the moment when it was opened.
         """
         return cls(_native.Session.open(path, durability))
 

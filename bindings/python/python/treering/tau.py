@@ -343,7 +343,7 @@ class SessionManager:
         return self._append("branch_summary", members, from_id)
 
     def create_branched_session(self, leaf_id: str) -> Optional[Path]:
-        """Go on in a new session that holds the path to an entry, and return its file."""
+        """Continue in a new session that holds the path to an entry, and return its file."""
         if leaf_id not in self.session.tree():
             raise ValueError(f"Entry {leaf_id} not found.")
         if self.session_dir is None:

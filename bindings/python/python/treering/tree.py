@@ -74,7 +74,7 @@ class Tree:
         return self._native.is_ancestor(ancestor, entry)
 
     def kind(self, entry: str) -> Optional[str]:
-        """Return the type of an entry; None if it is none that treering knows."""
+        """Return the type of an entry; None if treering does not know it."""
         return self._native.kind(entry)
 
     def role(self, entry: str) -> Optional[str]:
@@ -91,7 +91,7 @@ class Tree:
 
     @property
     def file_leaf(self) -> Optional[str]:
-        """The leaf that a program which opens the file now stands at."""
+        """The leaf at which a program that opens the file begins."""
         return self._native.file_leaf
 
     def walk(self, *, conversation: bool = False) -> Iterator[TreeItem]:

@@ -156,7 +156,7 @@ fn resolve(json: &[u8], mut at: usize, text: &mut [u8], out: &mut usize) -> PyRe
     Ok(at)
 }
 
-/// The bytes that escapes of one letter stand for; 0 for what is no such letter.
+/// The bytes that escapes of one letter stand for; 0 for any other byte.
 const ESCAPES: [u8; 256] = {
     let mut bytes = [0; 256];
     bytes[b'"' as usize] = b'"';

@@ -20,7 +20,7 @@ const CLOSE: &str = "</think>";
 pub(super) struct Thoughts {
     /// The field in which the thinking so far arrived, until text follows.
     field: Option<&'static str>,
-    place: TextState,
+    state: TextState,
     /// Text that may turn out to be a tag.
     held: String,
 }
@@ -63,29 +63,29 @@ impl Thoughts {
             return Ok(());
         }
         self.end_field(sink);
-        if self.place == TextState::Text {
+        if self.state == TextState::Text {
             return sink.push(text);
         }
         self.held.push_str(text);
         let held = std::mem::take(&mut self.held);
         let mut rest = held.as_str();
-        if self.place == TextState::Start {
+        if self.state == TextState::Start {
             let begun = rest.trim_start();
             if OPEN.starts_with(begun) && begun.len() < OPEN.len() {
                 self.held = held;
                 return Ok(());
             }
             match begun.strip_prefix(OPEN) {
-                Some(thinking) => (self.place, rest) = (TextState::Thinking, thinking),
-                None => self.place = TextState::Text,
+                Some(thinking) => (self.state, rest) = (TextState::Thinking, thinking),
+                None => self.state = TextState::Text,
             }
         }
-        if self.place == TextState::Thinking {
+        if self.state == TextState::Thinking {
             match rest.split_once(CLOSE) {
                 Some((thinking, text)) => {
                     sink.think(thinking)?;
                     sink.end_thinking(None);
-                    (self.place, rest) = (TextState::Between, text);
+                    (self.state, rest) = (TextState::Between, text);
                 }
                 None => {
                     let (thinking, mark) = rest.split_at(rest.len() - begun_mark(rest));
@@ -94,10 +94,10 @@ impl Thoughts {
                 }
             }
         }
-        if self.place == TextState::Between {
+        if self.state == TextState::Between {
             rest = rest.trim_start();
             if !rest.is_empty() {
-                self.place = TextState::Text;
+                self.state = TextState::Text;
             }
         }
         sink.push(rest)
@@ -107,7 +107,7 @@ impl Thoughts {
     pub(super) fn finish(&mut self, sink: &mut Sink) -> Result<(), SummaryError> {
         self.end_field(sink);
         let held = std::mem::take(&mut self.held);
-        match self.place {
+        match self.state {
             TextState::Thinking => sink.think(&held),
             TextState::Start | TextState::Between | TextState::Text => sink.push(&held),
         }

@@ -1,4 +1,4 @@
-//! Cancelling: at any point, at once, with the connection closed. The clock does not move at all.
+//! Cancellation: it works at any point, without a delay, and closes the connection. The clock is paused.
 
 use crate::support::server::{Server, Step};
 use crate::support::wire::{begin, delta, head, refusal};

@@ -41,7 +41,7 @@ impl Race {
         tokio::join!(self.agent.compact(keep_a_turn()), meanwhile)
     }
 
-    /// The file's leaf is where others put it, and this session goes on from the compaction.
+    /// The file's leaf is where others put it, and this session continues from the compaction.
     fn stays(&self, leaf: &EntryId, compacted: &Compacted) {
         assert_eq!(self.home.reopened().leaf().as_ref(), Some(leaf));
         assert_eq!(self.agent.session().leaf().as_ref(), Some(compacted.entry.id()));

@@ -390,7 +390,7 @@ async fn branches_and_the_ways_between_them() {
     );
     assert_eq!(raw["parentId"], forest.u2.as_str());
     assert_eq!((raw.get("fromHook"), summarizer.asked().len()), (None, 0));
-    // A text that says nothing is no summary.
+    // A blank text is no summary.
     let nothing = given(" ");
     let there = moved(agent.navigate(forest.a3.as_str(), nothing).await);
     assert!(there.summary.is_none());

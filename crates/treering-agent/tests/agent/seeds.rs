@@ -378,7 +378,7 @@ async fn a_full_session_with_branching() {
     assert_eq!(lines(&session.context().unwrap()), result);
     assert_eq!(texts_at(&session, "m6").len(), 6, "m3 to m6 are preserved");
 
-    // An agent goes on in that file: back before the third message, with a summary, and returns.
+    // An agent continues that file: back before the third message, with a summary, and returns.
     let agent = AgentSession::new(session).with_summarizer(Scripted::plays([]));
     let Ok(Navigation::Moved(moved)) = agent.pop_previous(NavigateOptions::default()).await else {
         panic!()

@@ -190,7 +190,7 @@ impl Account {
         added
     }
 
-    /// Takes in what the session has more than the account, which must be `added`.
+    /// Adds to the account the entries that only the session has, which must be `added`.
     fn take_in(&mut self, session: &Session, added: &Added) {
         let now = lines(session);
         assert_eq!(now[..self.lines.len()], self.lines[..], "what was there stays");
@@ -448,7 +448,7 @@ impl World {
         }
         self.account.leaf = own_leaf;
         if file_leaf != self.account.leaf {
-            // The other process goes on; its branch becomes this session's for the rest of the story.
+            // The other process continues; its branch becomes this session's for the rest of the story.
             session.follow().unwrap();
             self.account.leaf = file_leaf;
         }

@@ -1,4 +1,4 @@
-//! A turn with a model: what is written, whatever becomes of the answer.
+//! Turns with a model: what is written when the answer succeeds, fails or is aborted.
 
 use crate::support::scripted::{Play, Scripted};
 use crate::support::server::{Server, Step};

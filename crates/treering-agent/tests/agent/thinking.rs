@@ -60,7 +60,7 @@ async fn thinking_is_shown_and_kept_before_the_text() {
         let block = json!({ "type": "thinking", "thinking": "Let me see.",
             "thinkingSignature": signature });
         assert_eq!(content, json!([block, { "type": "text", "text": "Because." }]));
-        // It is not part of what is said, neither here nor to the model.
+        // It is not part of the answer's text, neither here nor in later requests.
         assert_eq!(lines(&agent.context().unwrap()), ["user: Why?", "assistant: Because."]);
     }
 }

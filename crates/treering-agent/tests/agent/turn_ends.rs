@@ -233,7 +233,7 @@ async fn a_model_that_panics_ends_its_turn_and_nothing_else() {
     let turn = tokio::spawn(async move { prompt(&talks, &panics).await });
     assert!(turn.await.unwrap_err().is_panic());
     assert_eq!(agent.running(), None);
-    // The question stays, and the conversation goes on.
+    // The question stays, and the conversation can continue.
     assert_eq!(lines(&home.reopened().context().unwrap()), ["user: Begin."]);
     assert_eq!(prompt(&agent, &model).await.text, "Here again.");
 }

@@ -151,7 +151,7 @@ fn awkward() -> Vec<String> {
             9,
             json!({"fromId": "a5", "summary": "s", "usage": used(40)}),
         ),
-        // Ends that say nothing.
+        // Ends of branches that have no message.
         entry("label", "l1", Some("a1"), 10, json!({"targetId": "b1", "label": "x"})),
         entry("custom", "x1", Some("a3"), 11, json!({"customType": "note", "data": 1})),
         // Back to the middle of a branch.

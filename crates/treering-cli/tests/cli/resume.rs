@@ -1,4 +1,4 @@
-//! resume: the agent of a session is started in its project, here one that says how it was started.
+//! `resume` starts the agent of a session in its project, here a script that prints its arguments.
 
 use crate::support::{Place, Ran};
 use std::os::unix::fs::PermissionsExt;
@@ -30,7 +30,7 @@ fn run(place: &Place, args: &[&str]) -> Ran {
     }
 }
 
-/// Returns the real path of the project: a program is told that one by the system.
+/// Returns the path of the project without symbolic links, which is the one that a program gets from the system.
 fn project(place: &Place) -> String {
     place.path().canonicalize().unwrap().display().to_string()
 }

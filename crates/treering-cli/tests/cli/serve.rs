@@ -70,7 +70,7 @@ fn the_sessions_of_this_machine_are_served() {
     assert_eq!(status, 200, "{body}");
     let body: Value = serde_json::from_str(&body).unwrap();
     assert_eq!(body["sessions"][0]["firstMessage"], "hello", "{body}");
-    // Another program goes on writing.
+    // Another program continues to write.
     place.run(&["append", "sessions/chat.jsonl", "--user", "and on"]).ok();
     let id = body["sessions"][0]["id"].as_str().unwrap();
     let (status, context) = served.get(&format!("/v1/sessions/{id}/context"), &served.token);

@@ -204,7 +204,7 @@ fn timeless(text: &str) -> String {
     out + rest
 }
 
-/// As so many `#`.
+/// The same number of `#`.
 fn hidden(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_hexdigit() { '#' } else { c }).collect()
 }

@@ -1,4 +1,4 @@
-//! Every command on a session of a store says what it says about the file.
+//! Every command prints the same for a session of a store as for the file.
 
 use crate::support::Place;
 

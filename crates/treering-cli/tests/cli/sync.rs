@@ -62,7 +62,7 @@ fn sessions_are_pulled_to_this_machine_and_go_on_on_both_sides() {
     let here = here(&place);
     assert_eq!(std::fs::read(&here[0]).unwrap(), place.read("s.jsonl").as_bytes());
 
-    // Both go on: both get everything, and each stays at its leaf.
+    // Both are continued: both get everything, and each stays at its leaf.
     let file = here[0].to_str().unwrap();
     let ours = place.run(&["append", file, "--user", "here"]).ok();
     let theirs = place.run(&["append", "demo-1", "--user", "there", "--store", "store"]).ok();

@@ -122,8 +122,8 @@ pub(crate) fn problems(scenario: &Scenario, ledger: &Ledger) -> Vec<String> {
     for (at, agent) in agents.iter().enumerate().filter(|_| !lost_power && !is_removed) {
         let count = match agent.habit {
             Habit::OpensEachTime => agent.written.len(),
-            // What it writes later goes to a file that has no name any more. The same is true if it wrote
-            // between the last look at the file and its removal, and goes on.
+            // What it writes later goes to a file that has lost its name. The same is true if it wrote
+            // between the last check of the file and its removal, and continues.
             _ if ended && !is_restored => ledger.written.get(at).copied().unwrap_or_default(),
             _ => 0,
         };

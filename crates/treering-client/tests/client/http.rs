@@ -1,4 +1,4 @@
-//! The store over HTTP: the stories, and what becomes of lost answers.
+//! The store over HTTP: the stories, and what happens to lost answers.
 
 use crate::responder::{Fault, Responder};
 use std::sync::Arc;
@@ -170,7 +170,7 @@ fn a_server_that_cannot_be_reached_is_a_retryable_error() {
     let error = HttpStore::new(&format!("{url},{url}"), patient).unwrap().changes(None);
     assert!(error.unwrap_err().is_retryable());
 
-    // A server that accepts and says nothing.
+    // A server that accepts connections and never answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
     let error = HttpStore::new(&url, options).unwrap().changes(None).unwrap_err();

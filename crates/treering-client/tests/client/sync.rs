@@ -145,7 +145,7 @@ fn histories_that_parted_become_branches_and_leaves_stay() {
     }
 }
 
-/// pi goes on from the last record of the file, which may be one that was written to keep the leaf.
+/// pi continues from the last record of the file, which may be one that was written to keep the leaf.
 #[test]
 fn a_kept_leaf_is_carried_when_an_entry_names_it() {
     let stores = stores();

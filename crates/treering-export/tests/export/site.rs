@@ -111,7 +111,7 @@ fn pages_with_other_options_do_not_stay() {
     };
     assert!(!is_left(&files(&site)));
 
-    // A session that cannot be read any more leaves no page of an earlier run either.
+    // A session that has become unreadable leaves no page of an earlier run either.
     write(&site, "", &sessions);
     std::fs::remove_file(&paths[0]).unwrap();
     assert_eq!(write(&site, "redacted", &sessions).failed.len(), 1);

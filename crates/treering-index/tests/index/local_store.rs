@@ -24,7 +24,7 @@ fn the_sessions_of_a_machine_pass_the_story_of_stores() {
 fn what_agents_write_is_noticed() {
     let dir = tempfile::tempdir().unwrap();
     let index = SessionIndex::new(places(dir.path()));
-    // Files that were opened here are looked at every time, whatever the interval is.
+    // Files that were opened here are polled every time, whatever the interval is.
     let store = LocalStore::new(index).with_interval(Duration::from_secs(3600));
     let create = |name: &str| {
         let options = CreateOptions::new().id(SessionId::new(name).unwrap());
@@ -48,7 +48,7 @@ fn what_agents_write_is_noticed() {
     assert_eq!(store.list(&ListQuery::new()).unwrap().sessions.len(), 2);
 }
 
-/// An agent that writes a session takes no lock, so it may not be done with it. The store's own
+/// An agent that writes a session takes no lock, so it may still be writing. The store's own
 /// sessions have no other writer.
 #[test]
 fn a_session_that_was_written_a_moment_ago_is_removed_if_the_store_created_it() {

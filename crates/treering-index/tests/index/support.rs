@@ -31,7 +31,7 @@ impl Home {
         self.age(name, 60);
     }
 
-    /// Makes a file so many seconds old.
+    /// Makes a file `seconds` old.
     pub(crate) fn age(&self, name: &str, seconds: u64) {
         let file = File::options().write(true).open(self.at(name)).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();

@@ -1,4 +1,4 @@
-//! The primary is killed and its synchronous standby takes over.
+//! The primary is killed and its synchronous standby is promoted.
 
 use crate::writers::{Account, assert_exactly_once, write};
 use crate::{connect, contents, create, id};

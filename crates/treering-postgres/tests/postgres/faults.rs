@@ -174,7 +174,7 @@ fn a_database_that_does_not_answer_is_an_error_within_the_deadline() {
     assert!(started.elapsed() < HANGS);
 }
 
-/// A log that stops in the middle until it may go on.
+/// A log that stops in the middle until it may continue.
 struct SlowLog<'a> {
     left: usize,
     stopped: &'a Barrier,
@@ -296,7 +296,7 @@ fn a_commit_that_the_standby_did_not_confirm_is_not_acknowledged() {
                 canceled.fetch_add(count, Ordering::Relaxed);
             }
         });
-        // A server takes on its settings some time after it was told to: commits wait from then on.
+        // A server applies its settings some time after the reload: commits wait from then on.
         let mut probe = 0;
         while canceled.load(Ordering::Relaxed) == 0 {
             server.sql("postgres", &format!("CREATE TABLE probe_{probe} ()"));

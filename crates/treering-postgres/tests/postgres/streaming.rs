@@ -1,4 +1,4 @@
-//! Logs that are parsed while they arrive: the same contexts as ever, whatever happens in the middle of a stream.
+//! Logs that are parsed while they arrive give the same contexts, whatever happens in the middle of a stream.
 
 use crate::{connect, create, id, store};
 use std::io;
@@ -38,7 +38,7 @@ fn open(store: &PostgresStore, name: &str) -> Session {
     Session::open_in(&store, &id(name), OpenOptions::new()).expect("open")
 }
 
-/// What happens to a stream.
+/// An action on the store while a stream is open.
 type Event = Box<dyn FnOnce() + Send>;
 
 /// A journal to which something happens before a stream, and after its first piece.

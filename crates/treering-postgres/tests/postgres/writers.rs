@@ -8,7 +8,7 @@ use treering::storage::{End, Journal, JournalError};
 use treering::store::Store;
 use treering::{Message, OpenOptions, Session};
 
-/// The lines that writers were told to be written, and those of which they were told nothing good.
+/// The lines that were acknowledged to writers, and those whose append failed.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     pub(crate) acknowledged: Vec<String>,
@@ -127,7 +127,7 @@ fn sessions_of_several_programs_become_branches() {
             let path = session.tree().path(ids.last().expect("an id")).expect("a path");
             path.iter().map(ToString::to_string).collect()
         };
-        // A writer that came late goes on where another one was.
+        // A late writer continues where another one stopped.
         assert!(path.ends_with(ids), "each writer has a branch of its own: {path:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Texts of every day that look like secrets and are none: none of them is changed.
+//! Common texts that look like secrets but are not: none of them is changed.
 
 use crate::{hex, lower, random, redactor, upper};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Lines: which strings are looked at, escapes, and that everything else stays as it is.
+//! Lines: which strings are searched, escapes, and that all other bytes stay the same.
 
 use crate::{random, redactor, thorough};
 use serde_json::{Value, json};

@@ -48,7 +48,7 @@ fn tokens_by_their_shape() {
         for text in ["{}", "a {} b", "'{}'", "x={}\n", "see {}.", "({})", "{},", "--flag={}&y"] {
             finds(kind, text, &token);
         }
-        // Not in the middle of a word, and not if it goes on.
+        // Not in the middle of a word, and not if the word continues.
         leaves(&format!("x{token}"));
         leaves(&format!("{token}{}", "z9".repeat(2000)));
         // Too short.

@@ -1,4 +1,4 @@
-//! Everyday secrets as they stand in sessions: all of them are found.
+//! Common secrets in the form that they have in sessions: all of them are found.
 //!
 //! Every secret is put together when the test runs: no file holds anything that looks like a real one.
 

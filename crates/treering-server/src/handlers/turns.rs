@@ -16,7 +16,7 @@ use treering::session::Durability;
 use treering::{OpenOptions, Session};
 use treering_agent::CancellationToken;
 
-/// The size from which waiting events are not joined any more.
+/// The size from which waiting events are not joined.
 const PIECE: usize = 64 * 1024;
 
 /// Stops a turn when the client is gone.

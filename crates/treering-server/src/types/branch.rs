@@ -143,7 +143,7 @@ api_object! { answer
         tokens_before: Option<u64>,
         /// The size of what is kept, in tokens.
         tokens_kept: Option<u64>,
-        /// The conversation that a summary has to stand for, as text; only with `dryRun`.
+        /// The conversation that the summary replaces, as text; only with `dryRun`.
         conversation: Option<String>,
         /// The summary.
         summary: Option<String>,

@@ -120,7 +120,7 @@ impl Journal for GatedJournal {
     }
 }
 
-/// A node whose first append stands before the closed gate.
+/// A node whose first append waits at the closed gate.
 struct Setting {
     node: Node,
     store: Arc<dyn Store>,
@@ -242,7 +242,7 @@ async fn a_refused_append_does_not_fail_its_neighbors() {
     assert_eq!(setting.gate.writes(), [1, 2]);
 }
 
-/// The storage fails after the write: every caller is told to retry, and a retry appends nothing.
+/// The storage fails after the write: every caller gets an error that asks for a retry, and a retry appends nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_answer_concerns_all_and_doubles_none() {
     let setting = Setting::start().await;

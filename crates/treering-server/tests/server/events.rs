@@ -116,7 +116,7 @@ async fn a_follower_is_told_what_is_appended() {
 
 /// A line that holds several entries, as damage may leave it: its entries are numbered, and a
 /// follower that
-/// was cut off between them is told the rest.
+/// was cut off between them gets the rest.
 #[tokio::test]
 async fn entries_on_one_line_are_told_apart() {
     let node = Node::start().await;
@@ -314,7 +314,7 @@ async fn many_followers_share_what_is_read() {
     assert!(value("treering_feed_reads_total") <= 10, "{metrics}");
 }
 
-/// The title of an omp session stands in a line that is overwritten in place: the log does not
+/// The title of an omp session is in a line that is overwritten in place: the log does not
 /// grow.
 #[tokio::test]
 async fn a_title_that_changes_in_place_is_told() {

@@ -75,13 +75,13 @@ struct LaggingJournal {
 }
 
 impl LaggingJournal {
-    /// Another program appends, and the change is polled and dealt with, before the length is told.
+    /// Another program appends, and the change is polled and handled, before the length is returned.
     fn append_elsewhere(&self) {
         let store: Arc<dyn Store> = self.store.clone();
         let other = Session::open_in(&store, &self.id, OpenOptions::new()).unwrap();
         let before = *self.polls.0.lock().unwrap();
         other.append(Message::user("elsewhere")).unwrap();
-        // Before the second poll after this one begins, the changes of the first were dealt with.
+        // Before the second poll after this one begins, the changes of the first were handled.
         let polls = self.polls.0.lock().unwrap();
         let waited = self.polls.1.wait_timeout_while(polls, PATIENCE, |polls| *polls < before + 3);
         assert!(!waited.unwrap().1.timed_out(), "polls go on");

@@ -237,7 +237,7 @@ async fn a_client_that_asks_for_it_is_told_of_progress() {
     assert_eq!(last["id"], 7);
     assert!(last["result"]["content"][0]["text"].as_str().unwrap().contains("kitchen"));
 
-    // Nothing was told before the error, so its status is that of an ordinary answer.
+    // No event was sent before the error, so its status is that of an ordinary answer.
     let wrong = search_with_token(&node, both, "nonsense:x").await;
     assert_eq!(wrong.header("content-type"), "application/json");
     for accept in ["application/json", "*/*", "text/event-streams"] {

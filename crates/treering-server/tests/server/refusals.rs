@@ -218,7 +218,7 @@ async fn bodies_that_are_too_large_or_never_end_are_refused() {
     assert_eq!((large.status, large.code().as_str()), (413, "body_too_large"));
     assert_eq!(large.json()["limit"], 10_000);
 
-    // A body in chunks does not say how large it is.
+    // A body in chunks does not declare its size.
     let mut stream = TcpStream::connect(node.address).await.unwrap();
     let head = format!(
         "POST {session}/entries HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {ADMIN}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"

@@ -16,7 +16,7 @@ use treering_server::{Limits, Scope};
 struct Scripted {
     /// A permit for every request.
     asked: Semaphore,
-    /// A permit lets an answer to `wait` go on.
+    /// A permit lets an answer to `wait` continue.
     go: Semaphore,
 }
 
@@ -181,7 +181,7 @@ async fn one_turn_at_a_time_runs_in_a_session_and_can_be_stopped() {
     model.asked().await;
     let refused = node.call("POST", &format!("{session}/turns"), json!({"text": "Hello"})).await;
     assert_eq!((refused.status, refused.code().as_str()), (409, "turn_running"));
-    // Other sessions, and other calls of this one, go on.
+    // Other sessions, and other calls of this one, continue.
     ask(&node, &other, "Hello").await;
     assert_eq!(recorded(&node, &session).await, [message("user", "hang", "")]);
     let stop = format!("{session}/turns/stop");

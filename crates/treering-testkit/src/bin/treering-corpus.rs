@@ -1,4 +1,4 @@
-//! Compares what treering makes of sample sessions with what the agents that wrote them make of them.
+//! Compares treering's reading of sample sessions with that of the agents that wrote them.
 //!
 //! `treering-corpus DIR`: every `NAME.jsonl` below DIR that has a `NAME.expect.json` beside it. Prints
 //! a table; ends with 1 if anything differs.

@@ -28,7 +28,7 @@ impl Model {
     pub fn context(&self, leaf: Option<&str>) -> Context {
         let rows = leaf.and_then(|id| self.position(id)).map(|at| self.rows_to(at));
         let rows = rows.unwrap_or_default();
-        // A damaged entry says nothing; it only holds the path together.
+        // A damaged entry contributes nothing; it only connects the path.
         let path: Vec<(usize, &Value)> =
             rows.iter().filter_map(|&at| Some((at, self.entries[at].value.as_ref()?))).collect();
         Context {
@@ -82,7 +82,7 @@ impl Model {
             other => Some(other.to_string()),
         };
         let is_first = |at: usize| Some(&self.entries[at].id) == first_kept.as_ref();
-        // The boundary is looked for on the whole path: a damaged entry can be it.
+        // The boundary is searched for on the whole path: it may be a damaged entry.
         let whole = self.rows_to(compaction.0);
         let boundary = whole[..whole.len() - 1].iter().position(|&at| is_first(at));
         let kept = boundary.map(|from| &whole[from..whole.len() - 1]).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A JSON reader for lines that may be anything: it says how far it could read.
+//! A JSON reader for arbitrary lines: it returns how far it could read.
 //!
 //! Not `serde_json`, because that refuses what a session may hold (lone surrogates, bytes that are
 //! no UTF-8, `1e400`) and cannot tell the members of an object that breaks off. Values are turned

@@ -1,4 +1,4 @@
-//! The rules of the format once more, as plainly as they can be said.
+//! A second implementation of the format's rules, written as plainly as possible.
 //!
 //! A file is a vector of entries; every question is answered by looking through it from the start.
 //! Nothing here is shared with the library, so where the two agree, both have probably understood.
@@ -9,15 +9,15 @@
 //!   is one if it names its type, itself and its parent.
 //! - A torn piece keeps its place if type, id and parentId can be read within the piece itself. On
 //!   the last line of a file that has no newline, a torn piece at the end is nothing.
-//! - In a ring of parents the entry that stands first in the file becomes a root.
+//! - In a ring of parents the entry that is first in the file becomes a root.
 //! - A damaged entry is never the active leaf: its nearest undamaged ancestor is, or nothing.
 //! - A `leaf` entry that points to nothing is passed over.
 //! - An entry without a usable id has one derived by the library. The model calls it `?line:column`
-//!   until it is told; see [`Model::adopt_derived`].
+//!   until the test sets it; see [`Model::adopt_derived`].
 //! - An empty `parentId` is none. Of repeated keys the last counts.
 //! - A sibling without a valid time is as old as the one before it in the file. Roots are in file
 //!   order.
-//! - A label set by an entry whose id was taken over later is still set.
+//! - A label set by an entry that is shadowed later is still set.
 
 mod context;
 mod json;
@@ -46,7 +46,7 @@ pub struct Model {
     pub header: Option<Value>,
     /// Its version, or the one its entries show.
     pub version: u64,
-    /// Every entry in file order, also those whose id was taken over later.
+    /// Every entry in file order, also shadowed ones.
     pub entries: Vec<Entry>,
     /// Some entry has its `type`, `id` or `timestamp` twice. Here the last counts; a reader that
     /// does not read to the end may take the first, and the format does not say which is right.
@@ -99,7 +99,7 @@ impl Model {
         Ok(model)
     }
 
-    /// Takes over the ids that the library derived, so that what refers to them can be followed.
+    /// Adopts the ids that the library derived, so that what refers to them can be followed.
     /// `names` are all ids of the tree in file order, as [`Model::ids`] has them.
     pub fn adopt_derived(&mut self, names: &[String]) {
         let mine = self.ids();
@@ -246,7 +246,7 @@ impl Model {
         items
     }
 
-    /// Returns the labels in force, in the order they were set: target, text, time.
+    /// Returns the current labels, in the order they were set: target, text, time.
     pub fn labels(&self) -> Vec<(String, String, Option<i64>)> {
         let mut labels: Vec<(String, String, Option<i64>)> = Vec::new();
         for entry in self.entries.iter().filter(|entry| entry.kind == "label") {

@@ -2,7 +2,7 @@
 //! system calls does happen.
 //!
 //! A [`World`] has a disk, a clock, processes and agents. Processes run treering on their own threads, one
-//! at a time: at every call to the file system a seeded generator decides who goes on, whether an agent
+//! at a time: at every call to the file system a seeded generator decides who continues, whether an agent
 //! that takes no lock acts first, whether the call fails, and whether a process is killed or the power
 //! fails. The same seed gives the same run.
 
@@ -294,7 +294,7 @@ impl World {
         self.wait_for_turn(state, pid)
     }
 
-    /// Time passes: what agents had begun is finished, and other processes go on.
+    /// Time passes: what agents had begun is finished, and other processes continue.
     fn pause(&self, pid: Pid, duration: Duration) {
         let Ok(mut state) = self.call(pid, "sleep", Others::Act) else { return };
         state.clock += duration;

@@ -53,7 +53,7 @@ impl Model {
         let (width, (x, y)) = ((self.width_of)(character), self.at);
         let row = y * self.size.0;
         if width == 0 {
-            // A mark goes to what stands before the cursor, wherever that begins.
+            // A combining mark joins the character before the cursor, wherever that begins.
             let before = (0..x).rev().map(|x| row + x).find(|at| self.cells[*at].is_some());
             if let Some(Some(cell)) = before.map(|at| &mut self.cells[at]) {
                 cell.push(character);

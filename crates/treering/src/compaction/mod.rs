@@ -185,7 +185,7 @@ impl SummarySource<'_> {
 /// Planning compactions.
 impl Session {
     /// Plans a compaction at the leaf, or returns why there is nothing to compact. If the settings
-    /// have overrides for the model in force, these apply. Nothing is written, and only the newest
+    /// have overrides for the model in effect, these apply. Nothing is written, and only the newest
     /// messages are read, as many as the decision needs. [`CompactionPlan::read`] reads the others.
     ///
     /// ```

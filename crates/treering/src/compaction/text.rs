@@ -2,7 +2,7 @@
 //!
 //! The conversation is sent as one text, so that no model takes it for a conversation that it
 //! should continue. Thinking is left out and long tool results are cut, because a summary is about
-//! what was said and done.
+//! the texts and tool calls.
 
 use super::prepare::Prepared;
 use crate::context::ContextMessage;

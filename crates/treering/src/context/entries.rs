@@ -17,9 +17,9 @@ pub struct ContextEntries {
     /// The `leaf` entries among these entries and their parents, each with its nearest ancestor
     /// that is not a `leaf` entry.
     pub moves: Vec<(EntryId, Option<EntryId>)>,
-    /// The thinking level in force; `None` if it was set before the part of the file that was read.
+    /// The thinking level in effect; `None` if it was set before the part of the file that was read.
     pub thinking_level: Option<String>,
-    /// The model in force, if any was named.
+    /// The model in effect, if any was named.
     pub model: Option<Model>,
 }
 

@@ -34,7 +34,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 /// The thinking level of a path that sets none.
 pub(crate) const NO_THINKING: &str = "off";
 
-/// Returns the thinking level and the model in force at a row.
+/// Returns the thinking level and the model in effect at a row.
 pub(crate) fn settings_at(view: &Snapshot, row: Row) -> Result<(String, Option<Model>)> {
     match settings(view, &mut Bodies::few(), row, None)? {
         Ok(settings) => Ok(settings),
@@ -65,9 +65,9 @@ impl Snapshot {
 pub struct Context {
     /// The messages, oldest first.
     pub messages: Vec<ContextMessage>,
-    /// The thinking level in force; `off` if none was ever set.
+    /// The thinking level in effect; `off` if none was ever set.
     pub thinking_level: String,
-    /// The model in force, if any was named.
+    /// The model in effect, if any was named.
     pub model: Option<Model>,
 }
 
@@ -203,9 +203,9 @@ impl Model {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Projection {
-    /// The thinking level in force; `off` if none was ever set.
+    /// The thinking level in effect; `off` if none was ever set.
     pub thinking_level: String,
-    /// The model in force, if any was named.
+    /// The model in effect, if any was named.
     pub model: Option<Model>,
     view: Snapshot,
     selection: SelectedRows,

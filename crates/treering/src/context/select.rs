@@ -195,7 +195,7 @@ fn named_by(view: &Snapshot, bodies: &mut Bodies, row: Row) -> Result<Option<Mod
     Ok(named.filter(counts))
 }
 
-/// The models in force at many rows of one tree. In a session whose messages do not name their
+/// The models in effect at many rows of one tree. In a session whose messages do not name their
 /// models, every search would go up to the root, so the results of earlier searches are kept.
 #[derive(Debug, Default)]
 pub(crate) struct ModelCache {
@@ -204,7 +204,7 @@ pub(crate) struct ModelCache {
 }
 
 impl ModelCache {
-    /// Returns the model in force at a row.
+    /// Returns the model in effect at a row.
     pub(crate) fn at(&mut self, view: &Snapshot, row: Row) -> Result<Option<Arc<Model>>> {
         let mut asked = Vec::new();
         let (mut row, mut found) = (view.tree().node(row).model, None);

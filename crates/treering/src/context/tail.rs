@@ -7,7 +7,7 @@
 //! size everything is read instead.
 //!
 //! The thinking level is mostly set at the start of a session and nowhere else. Where the storage
-//! keeps [checkpoints](Checkpoint), the writer of the last append has stored the level in force at
+//! keeps [checkpoints](Checkpoint), the writer of the last append has stored the level in effect at
 //! that point.
 
 use super::{Projection, message_of, select};

@@ -23,9 +23,9 @@ use crate::error::Result;
 pub struct TailContext {
     /// The messages, oldest first.
     pub messages: Vec<ContextMessage>,
-    /// The thinking level in force.
+    /// The thinking level in effect.
     pub thinking_level: TailSetting<String>,
-    /// The model in force, if an entry names one.
+    /// The model in effect, if an entry names one.
     pub model: TailSetting<Option<Model>>,
 }
 

@@ -42,7 +42,7 @@ pub(super) fn run(dialect: Dialect, fixture: &str) {
     damage_is_survived(dialect, fixture);
 }
 
-/// Checks that the quick reader says what the thorough one says, of whole, torn and glued lines.
+/// Checks that the quick reader gives the same result as the thorough one, for whole, torn and glued lines.
 fn readers_agree(dialect: Dialect, fixture: &str) {
     let mut quick = 0;
     for line in fixture.lines().map(str::as_bytes) {

@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn orphans_after_their_descendants_take_a_few_steps_each() {
-        // Every orphan stands after all of its descendants, in each other's way.
+        // Every orphan comes after all of its descendants, which excludes most candidates.
         for count in [100, 10_000, 100_000] {
             let children = (0..count).rev().map(|n| Row::new(count + n));
             let parents = children.chain((0..count).map(|_| NONE)).collect();

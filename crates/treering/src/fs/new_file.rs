@@ -186,7 +186,7 @@ impl Write for NewFile {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if self.file.take().is_some() && !self.path.as_os_str().is_empty() {
-            // The file is not needed any more, and a destructor cannot report an error.
+            // The file is not needed, and a destructor cannot report an error.
             let _ = super::remove_file(&self.path);
             forget(&self.path);
         }

@@ -78,7 +78,7 @@ pub(super) fn join_sections(
 pub(super) struct DeclaredTools(Vec<(String, EntryId)>);
 
 impl DeclaredTools {
-    /// Takes in the changes of a message, if it is a system message.
+    /// Applies the changes of a message, if it is a system message.
     pub(super) fn update(&mut self, message: &ContextMessage) {
         let system = MessageView::new(&message.json);
         if system.role() != Role::System {

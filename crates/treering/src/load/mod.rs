@@ -311,7 +311,7 @@ impl Loaded {
         })
     }
 
-    /// Takes in the line after the last one.
+    /// Loads the line after the last one.
     fn next_line(
         &mut self,
         journal: &dyn Journal,
@@ -327,7 +327,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// Notes that the line at `span` was taken in, which came after so many rows.
+    /// Records that the line at `span` was loaded after this number of rows.
     fn passed(&mut self, span: Range<u64>, terminated: bool, rows: usize) {
         self.last_line = span.start;
         self.seen = span.end + u64::from(terminated);

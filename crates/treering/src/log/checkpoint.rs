@@ -5,7 +5,7 @@ use crate::json;
 /// The length of the longest level or id that is stored with a log.
 const MAX_TEXT: usize = 512;
 
-/// The thinking level in force at an entry, for readers that read only the end of a log. The level
+/// The thinking level in effect at an entry, for readers that read only the end of a log. The level
 /// is often set once, by the first entries, and holds for everything below them, so that finding it
 /// would require reading the whole log.
 ///
@@ -27,7 +27,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Returns a checkpoint for a log of this length: the thinking level in force at one of its
+    /// Returns a checkpoint for a log of this length: the thinking level in effect at one of its
     /// entries.
     pub fn new(length: u64, entry: &str, thinking_level: Option<&str>) -> Self {
         let thinking_level = thinking_level.map(str::to_owned);
@@ -57,7 +57,7 @@ impl Checkpoint {
         &self.entry
     }
 
-    /// Returns the thinking level in force at the entry; `None` if none was set.
+    /// Returns the thinking level in effect at the entry; `None` if none was set.
     pub fn thinking_level(&self) -> Option<&str> {
         self.thinking_level.as_deref()
     }

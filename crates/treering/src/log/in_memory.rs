@@ -95,7 +95,7 @@ impl InMemoryFile {
         Ok(held)
     }
 
-    /// Returns an empty buffer with room for so many bytes: a used one if there is one.
+    /// Returns an empty buffer with room for `room` bytes: a used one if there is one.
     pub(crate) fn spare(room: usize) -> Vec<u8> {
         let mut buffer =
             LARGE.try_lock().map_or_else(|_| Vec::new(), |mut large| std::mem::take(&mut *large));

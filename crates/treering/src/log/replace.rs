@@ -82,7 +82,7 @@ impl<'a> TailCopier<'a> {
         let from = self.skip_newline(copied)?;
         let (lines, copied) = (self.take)(from)?;
         if lines.is_empty() {
-            return Ok(false); // Half a line: the rest of it is on its way.
+            return Ok(false); // Half a line: the rest will follow.
         }
         let mut new = new;
         new.write_all(&lines)?;

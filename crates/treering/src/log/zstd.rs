@@ -476,7 +476,7 @@ mod tests {
     fn a_prefix_of_a_bomb_is_small_and_damage_in_it_is_found() {
         let found = first(&bomb(100_000), 1 << 20).unwrap();
         assert!(!found.is_whole && found.bytes.len() <= (1 << 20) + (128 << 10));
-        // Blocks without content go on for longer than anything is looked at.
+        // Blocks without content continue beyond the part that is read.
         let mut empty = bomb(1);
         empty.truncate(6);
         empty.extend([0, 0, 0].repeat(2 << 20));

@@ -19,7 +19,7 @@ pub(super) struct Pairs {
     earlier: Vec<usize>,
     /// The calls that have no result yet.
     open: HashMap<String, OpenCall>,
-    /// The calls that cannot get a result any more.
+    /// The calls that can no longer get a result.
     given_up: Vec<(String, OpenCall)>,
     /// The index of the last assistant message that is not a piece of another.
     answer: Option<usize>,

@@ -80,7 +80,7 @@ pub(crate) struct PathCopy<'a> {
 }
 
 impl PathCopy<'_> {
-    /// Writes the path without its labels, with new parents, and then the labels in force on it.
+    /// Writes the path without its labels, with new parents, and then the current labels on it.
     pub(crate) fn write(
         &self,
         view: &Snapshot,
@@ -95,7 +95,7 @@ impl PathCopy<'_> {
         {
             start = same;
         }
-        // The name in force on the path is copied, even to a dialect that stores names only in the
+        // The current name on the path is copied, even to a dialect that stores names only in the
         // title slot.
         let own = self.name.as_deref();
         let name = view.tree().name_given_by(path).unwrap_or(own);

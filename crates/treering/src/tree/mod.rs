@@ -80,7 +80,7 @@ pub(crate) enum Shape {
     Chain,
 }
 
-/// A label in force.
+/// The current label of an entry.
 #[derive(Debug, Clone)]
 struct Label {
     /// The row of the entry that set the label.
@@ -380,7 +380,7 @@ impl Tree {
         self.label_of(row).map(|label| (&*label.literal, label.row))
     }
 
-    /// Returns all labels in force, in the order in which they were set: the target, the text, and
+    /// Returns all current labels, in the order in which they were set: the target, the text, and
     /// the time.
     pub fn labels(&self) -> Vec<(EntryId, &str, Option<i64>)> {
         let mut labels: Vec<_> =

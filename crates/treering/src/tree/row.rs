@@ -13,7 +13,7 @@ impl Row {
     /// The row of the first entry.
     pub(crate) const FIRST: Row = Row(0);
 
-    /// Returns the row with this index; [`NONE`] if no tree can have so many rows.
+    /// Returns the row with this index; [`NONE`] if the index is too large for a tree.
     pub(crate) fn new(index: usize) -> Row {
         u32::try_from(index).map_or(NONE, Row)
     }

@@ -24,7 +24,7 @@ pub struct Stats {
     pub usage: Usage,
     /// The usage by purpose.
     pub by_purpose: BTreeMap<Purpose, Usage>,
-    /// The usage by model, as `provider/model`. A summary counts for the model that was in force;
+    /// The usage by model, as `provider/model`. A summary counts for the model that was in effect;
     /// usage of an unknown model is under an empty name.
     pub by_model: BTreeMap<String, Usage>,
     /// The usage of the paths to the active leaves.

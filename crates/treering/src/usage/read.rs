@@ -262,7 +262,7 @@ impl fmt::Display for Cost {
 }
 
 /// The largest number of tokens that is accepted: beyond it JSON numbers are not exact, and no
-/// request has so many tokens.
+/// request has that many tokens.
 const MOST: u64 = 1 << 53;
 
 /// Returns a number of tokens; 0 for an invalid one.

@@ -256,7 +256,7 @@ pub(super) fn of_entry(view: &Snapshot, id: &str) -> Result<Option<Usage>> {
     Ok(recorded.usage.map(|(usage, ..)| usage))
 }
 
-/// The model in force at each row, which is the nearest model at or above it.
+/// The model in effect at each row, which is the nearest model at or above it.
 #[derive(Debug)]
 pub(super) struct ModelNames(Vec<u32>);
 

@@ -15,7 +15,7 @@ fn message(id: &str, parent: Option<&str>, message: Value) -> String {
     entry("message", id, parent, &format!(r#","message":{message}"#))
 }
 
-/// A text of so many tokens.
+/// A text of this number of tokens.
 pub(crate) fn tokens(number: usize) -> String {
     "abcd".repeat(number)
 }
@@ -100,7 +100,7 @@ fn a_model_may_have_its_own_settings() {
     assert_eq!(settings.of_model(Some(&model("oak"))).reserve_tokens, 16_384);
     assert_eq!(settings.of_model(Some(&model("elm"))).keep_recent_tokens, 20_000);
     assert_eq!(settings.of_model(None).keep_recent_tokens, 20_000);
-    // The model in force decides.
+    // The model in effect decides.
     let lines = [user("a", None), user("b", Some("a")), assistant("c", Some("b"))];
     let plan = open(file(&lines)).plan_compaction(&settings).unwrap().ready().unwrap();
     assert_eq!(plan.first_kept, "c");

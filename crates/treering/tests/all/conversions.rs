@@ -119,7 +119,7 @@ fn every_file_of_the_corpus_becomes_every_other() {
             conversions += 1;
             match outcome {
                 Ok(verified) => contexts += verified,
-                // Nothing is said, so nothing would be written.
+                // There are no messages, so nothing would be written.
                 Err(_) if dialect == Dialect::ClaudeCode && is_silent(&file) => {}
                 Err(what) => failed.push(format!("{} to {dialect}: {what}", file.display())),
             }

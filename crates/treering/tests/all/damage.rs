@@ -52,7 +52,7 @@ fn check(file: &Path, bytes: &[u8]) {
     };
     let session = Session::open(file).unwrap();
     if model.repeats_its_head {
-        exercise(&session); // Nothing says which of two times is right.
+        exercise(&session); // Either of two times may be the right one.
         return;
     }
     assert_agrees(&session, bytes, Leaf::OfTheFile);

@@ -177,7 +177,7 @@ fn tool_calls_and_results_that_lost_each_other() {
         tool_call("b", "a", "t1"), // Answered on another branch only.
         tool_result("c", "b", "t1"),
         tool_call("d", "c", "t2"),   // Never answered, and left.
-        tool_result("e", "b", "t9"), // Nobody asked.
+        tool_result("e", "b", "t9"), // There is no such call.
         user("f", Some("e")),
         tool_call("g", "f", "t3"), // Perhaps still at work.
     ];

@@ -88,7 +88,7 @@ fn circles_are_broken_where_they_begin_in_the_file() {
 
 #[test]
 fn an_orphan_is_never_linked_to_what_is_below_it() {
-    // b and c stand before their ancestor a.
+    // b and c come before their ancestor a.
     let lines =
         [user("r", None), user("c", Some("b")), user("b", Some("a")), user("a", Some("gone"))];
     let repair = Scratch::new(file(&lines)).repair();
@@ -244,7 +244,7 @@ fn a_future_version_and_other_agents_files_are_not_touched() {
 
 #[test]
 fn many_orphans_after_their_descendants_are_all_linked() {
-    // Every orphan stands after all of its descendants, in each other's way.
+    // Every orphan comes after all of its descendants, which excludes most candidates.
     let count = 20_000;
     let mut lines: Vec<String> =
         (0..count).rev().map(|n| user(&format!("d{n}"), Some(&format!("r{n}")))).collect();

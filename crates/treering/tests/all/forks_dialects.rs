@@ -155,7 +155,7 @@ fn a_fork_in_another_dialect_waits_for_its_first_message() {
     assert_eq!(again.context().unwrap(), fork.context().unwrap());
 }
 
-/// A label stands beside the path of the entry that it names, and was left behind by conversions.
+/// A label is not on the path of the entry that it names. Conversions must not lose it.
 #[test]
 fn a_fork_in_another_dialect_keeps_the_labels_of_its_path() {
     for dialect in [Dialect::Omp, Dialect::Chimera, Dialect::Operator, Dialect::Tau] {

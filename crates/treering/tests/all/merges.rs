@@ -69,7 +69,7 @@ fn there_may_be_nothing_to_merge() {
     for other in ["m2", "m1", "a"] {
         assert!(matches!(session.plan_merge(other, 0).unwrap(), Merge::NothingNew), "{other}");
     }
-    // Nothing was said there.
+    // There are no messages there.
     session.branch("a").unwrap();
     let model = treering::NewEntry::model_change("acme", "m");
     let model = session.append(model).unwrap();

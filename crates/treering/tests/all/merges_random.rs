@@ -49,7 +49,7 @@ impl World {
         self.learn();
     }
 
-    /// Takes in what is new, by reading it.
+    /// Reads what is new.
     fn learn(&mut self) {
         for entry in self.session.entries() {
             let entry = entry.unwrap();

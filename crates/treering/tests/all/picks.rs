@@ -195,7 +195,7 @@ fn edits_come_along_with_what_they_edit() {
     let short = String::from_utf8_lossy(&context.messages[3].json).into_owned();
     assert!(short.contains(r#""text":"short""#), "{short}");
     assert_eq!(join(planned(&open(file(&lines)), "b..e3").left_out), "l e3");
-    // Of an entry alone, what was said is copied.
+    // An entry that is copied alone comes without its edits.
     session.branch("m").unwrap();
     session.cherry_pick(&Selection::entry("b")).unwrap();
     assert_eq!(session.context().unwrap().messages.len(), 3);

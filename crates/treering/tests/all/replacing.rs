@@ -64,7 +64,7 @@ fn the_backup_is_the_old_file_itself() {
         writeln!(held, "{}", entry("late", "long after")).unwrap();
         let kept = fs::read_to_string(&backup).unwrap();
         assert!(kept.contains("long after"), "{verb}: an agent that goes on loses nothing");
-        // A session that was open before goes on in the new file, although the old one was written to.
+        // A session that was open before continues in the new file, although the old one was written to.
         let session = Session::open(&path).unwrap();
         session.append(Message::user("on")).unwrap();
         assert!(!fs::read_to_string(&backup).unwrap().contains("\"on\""), "{verb}");
@@ -202,7 +202,7 @@ fn a_slot_that_another_program_changed_is_looked_at_again() {
     let text = format!("{}\n{HEADER}\n{omp}\n", exact("old"));
     let (_dir, path) = file(&text);
     let session = Session::open(&path).unwrap();
-    // The same length, and no slot any more: the line is one byte shorter, the next one longer.
+    // The same length, but no slot: the line is one byte shorter, the next one longer.
     let mut changed = text.clone().into_bytes();
     changed[254..256].copy_from_slice(b"\n ");
     changed[253] = b'}';

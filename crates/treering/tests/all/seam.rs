@@ -80,7 +80,7 @@ proptest! {
         let acknowledged = work(&session, &mut rng, 40);
         journal.heal();
         let again = open(&journal, Durability::None);
-        // Nothing else writes here, so what could not be made durable was taken back.
+        // Nothing else writes here, so what could not be made durable was removed.
         let there: Vec<EntryId> = again.tree().ids().skip(1).collect();
         let there: Vec<EntryId> = there
             .into_iter()

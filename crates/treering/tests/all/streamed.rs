@@ -1,4 +1,4 @@
-//! Logs that are read while they arrive, because their checkpoint says that everything counts: the contexts are those of
+//! Logs that are read while they arrive, because their checkpoint states that everything counts: the contexts are those of
 //! an open session, also where the checkpoint is wrong.
 
 use std::io;
@@ -11,7 +11,7 @@ use treering_testkit::generate::small;
 use treering_testkit::mutate::mutate;
 use treering_testkit::rng::Rng;
 
-/// A journal that hands out pieces of a fixed size, and says of every log that all of it counts.
+/// A journal that hands out pieces of a fixed size, and reports for every log that all of it counts.
 #[derive(Debug)]
 struct Arriving {
     bytes: Vec<u8>,

@@ -78,7 +78,7 @@ pub(crate) fn sources(context: &Context) -> String {
     join(context.messages.iter().map(|message| &message.entry))
 }
 
-/// The entry stands on a line of its own, so that every reader of JSON lines finds it.
+/// The entry is on a line of its own, so that every reader of JSON lines finds it.
 pub(crate) fn assert_own_line(bytes: &[u8], id: &str) {
     let mut lines = bytes.split(|&byte| byte == b'\n');
     let is_it = |line: &[u8]| {

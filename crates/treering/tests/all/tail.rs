@@ -18,8 +18,8 @@ fn long(id: &str, parent: Option<&str>) -> String {
         .replace("\"content\":\"", &format!("\"content\":\"{} ", "lorem ipsum ".repeat(180)))
 }
 
-/// Returns a chain of long messages after `start`, of about `bytes` bytes: more than is looked at
-/// first.
+/// Returns a chain of long messages after `start`, of about `bytes` bytes: more than the first
+/// window.
 fn chain(out: &mut String, prefix: &str, start: Option<&str>, bytes: usize) -> String {
     let end = out.len() + bytes;
     let mut parent = start.map(str::to_owned);

@@ -113,9 +113,9 @@ fn notes_beside_the_conversation_are_no_branch() {
     assert_eq!(session.context().unwrap().messages.len(), 4);
 }
 
-/// Such a session goes on after one whose context was full, in which nothing was said since.
+/// Such a session continues one whose context was full, and has no message of the user yet.
 #[test]
-fn a_summary_gives_a_title_where_the_user_said_nothing() {
+fn a_summary_gives_a_title_without_a_message_of_the_user() {
     let boundary = r#"{"type":"system","subtype":"compact_boundary","uuid":"u1","parentUuid":null,"sessionId":"s","cwd":"/p","timestamp":"2026-01-05T09:00:00.000Z","content":"Conversation compacted"}"#;
     let summary = |text: &str| {
         let message = serde_json::json!({"role": "user", "content": text});

@@ -202,7 +202,7 @@ fn a_session_is_counted_by_purpose_model_role_and_place() {
         stats.by_purpose.iter().map(|(what, sum)| format!("{} {}", what.name(), shown(sum)));
     assert_eq!(of(purposes.collect()), "answers 2: 30/2/0/0 0.75; branch summaries 1: 5/0/0/0 ?");
     let models = stats.by_model.iter().map(|(what, sum)| format!("{what} {}", shown(sum)));
-    // The summary was written by the model in force at its position.
+    // The summary was written by the model in effect at its position.
     assert_eq!(of(models.collect()), "acme/elm 1: 20/1/0/0 0.25; acme/oak 2: 15/1/0/0 0.5");
     assert_eq!(shown(&stats.active), "2: 15/1/0/0 0.5");
     assert_eq!(shown(&stats.abandoned), "1: 20/1/0/0 0.25");
@@ -399,7 +399,7 @@ fn random() -> impl Strategy<Value = Random> {
 }
 
 fn line(at: usize, parents: &mut Vec<Option<usize>>, random: &Random) -> Value {
-    // Mostly going on from the last entry, now and then from any, or from none.
+    // Mostly continuing from the last entry, sometimes from any, or from none.
     let parent = match random.parent.index(6) {
         0 => Some(random.parent.index(at.max(1))).filter(|_| at > 0),
         1 if random.kind == 0 => None,

@@ -1,4 +1,4 @@
-//! Files of other versions and files that are none: read, kept, refused.
+//! Files of other versions, and files that are not sessions: read, kept, refused.
 
 use crate::support::{HEADER, Leaf, assert_agrees, file, path, sources, try_open, user};
 use std::path::{Path, PathBuf};

@@ -33,7 +33,7 @@ pub(crate) fn memory_and_file(session: &Session) -> Option<String> {
     match session.refresh() {
         Ok(_) => {}
         Err(Error::Replaced { .. } | Error::Deleted(_)) => return None,
-        // The process was killed, or the disk failed: it will not go on with what it has.
+        // The process was killed, or the disk failed: it does not continue with what it has.
         Err(_) => return None,
     }
     if !session.is_written() {
@@ -202,7 +202,7 @@ pub(crate) fn problems(scenario: &Scenario, ledger: &Ledger) -> Vec<String> {
         }
     }
 
-    // The session goes on.
+    // The session continues.
     let is_new = scenario.verb == Verb::Create && lost_power && !has_durable;
     for home in present.iter().filter(|_| !is_replaced && !is_new).take(1) {
         let result = world.afterwards(|| go_on(home, ledger, scenario));

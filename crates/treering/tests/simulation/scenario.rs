@@ -239,7 +239,7 @@ impl Scenario {
         }
     }
 
-    /// Appends, notes what was acknowledged, and goes on after errors.
+    /// Appends, notes what was acknowledged, and continues after errors.
     fn append(&self, session: &Session, who: &str, ledger: &Mutex<Ledger>) -> Result<(), Error> {
         let mut result = Ok(());
         for number in 0..self.appends {

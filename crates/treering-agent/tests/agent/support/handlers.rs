@@ -1,4 +1,4 @@
-//! Handlers that answer as they were told, and a look at what was broadcast.
+//! Handlers with given answers, and functions that read the broadcast events.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

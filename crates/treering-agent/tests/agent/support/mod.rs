@@ -1,5 +1,5 @@
 //! A server that plays scripts, a clock that stands still, and answers in the real protocols; a
-//! summarizer and handlers that do as they are told.
+//! summarizer and handlers with given answers.
 
 pub(crate) mod handlers;
 pub(crate) mod model;

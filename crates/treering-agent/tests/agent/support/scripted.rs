@@ -107,7 +107,7 @@ impl Scripted {
         self.go.try_acquire().map(|permit| permit.forget()).is_ok()
     }
 
-    /// Lets one waiting request go on.
+    /// Lets one waiting request continue.
     pub(crate) fn go(&self) {
         self.go.add_permits(1);
     }

@@ -67,7 +67,7 @@ impl Server {
         self.requests.lock().unwrap().clone()
     }
 
-    /// Lets the script go on after one [`Step::Wait`].
+    /// Lets the script continue after one [`Step::Wait`].
     pub(crate) fn go(&self) {
         self.go.add_permits(1);
     }

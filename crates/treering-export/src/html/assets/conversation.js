@@ -39,7 +39,7 @@ function layPath(end) {
   if (!said.length) pathBox.append(make('p', 'note', 'No messages here.'));
 }
 
-// The answers at which another model takes over.
+// The first answers of another model.
 function modelsAlong(path) {
   const found = new Map();
   let last;
@@ -171,7 +171,7 @@ function show(row, go) {
   if (!go) return;
   const element = elementOf(firstSaid(row));
   if (element) {
-    // Its neighbours first: what they need must not push it away again.
+    // The neighbors first, so that their height does not move the section again.
     const at = sections.indexOf(sectionOf.get(+element.dataset.row));
     sections.slice(Math.max(0, at - 1), at + 2).forEach(fill);
     openHits(element);

@@ -1,4 +1,4 @@
-// The verbs of a session. Each shows what it will do, and can be cancelled; some can be undone.
+// The verbs of a session. Each shows what it will do, and can be canceled; some can be undone.
 
 import { exportSession, fork } from './copies.js';
 import { address, ask, byId, leave, make } from './dom.js';

@@ -10,7 +10,7 @@ export class Chat {
   /**
    * @param {string} session
    * @param {Conversation} conversation
-   * @param {() => Promise<void>} toEnd shows the branch that the session stands on
+   * @param {() => Promise<void>} toEnd shows the active branch of the session
    * @param {() => void} changed called when something was written
    */
   constructor(session, conversation, toEnd, changed) {

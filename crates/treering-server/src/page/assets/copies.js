@@ -7,7 +7,7 @@ import { address, ask, leave, make } from './dom.js';
 /** The agents that a fork can be written for. */
 const DIALECTS = (document.body.dataset.dialects || '').split(' ');
 
-/** The documents that the server makes of a whole session: format, name, ending of the file. */
+/** The documents that the server creates from a whole session: format, name, ending of the file. */
 const DOCUMENTS = [['html', 'HTML page', 'html'], ['markdown', 'Markdown', 'md'], ['json', 'JSON', 'json'], ['jsonl', 'Session file, all branches', 'jsonl']];
 
 /** The most places of secrets that are listed. */

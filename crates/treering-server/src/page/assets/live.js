@@ -54,7 +54,7 @@ export function follow(path, after, follower) {
     }
   };
 
-  // A refusal looks like a broken connection to an event source: the status of a plain request tells them apart.
+  // A refusal looks like a broken connection to an event source: the status of a plain request distinguishes them.
   const retry = async () => {
     try {
       const response = await fetch('/sessions?days=1', { headers: { 'X-Treering-Part': '1' } });

@@ -197,7 +197,7 @@ const sync = throttled(async () => {
   moved();
 }, 150);
 
-/** Says that the session went on elsewhere, or below. */
+/** Shows that the session was continued on another branch, or below the screen. */
 function moved() {
   const badge = byId('moved');
   const isBelow = unseen > 0 && conversation.isActive && !conversation.isAtEnd();

@@ -6,7 +6,7 @@ import { address, ask, byId, nodes } from './dom.js';
 const ROW = 28;
 const WINDOW = 100;
 
-/** Windows that are fetched at once: a quick scroll passes many, and those that it passed are not needed any more. */
+/** Windows that are fetched at once: a quick scroll passes many, and those that it passed are not needed. */
 const FETCHED = 3;
 
 /**
@@ -50,7 +50,7 @@ export class Tree {
     if (!this.isComplete) this.wait();
   }
 
-  /** Takes over the rows that came with the page. */
+  /** Adopts the rows that came with the page. */
   adopt() {
     const first = this.rows.querySelector('.window');
     const rows = first ? [...first.querySelectorAll('.row')] : [];

@@ -10,7 +10,7 @@ use super::{ChatEvent, ChatState, Status, block, is_shown, update};
 use treering::Session;
 use treering_display::preview_line::Calls;
 
-/// A chat with a model, in which nothing was said.
+/// A chat with a model and without messages.
 pub(super) fn empty() -> ChatState {
     let status = Status {
         name: "demo".into(),
@@ -46,7 +46,7 @@ pub(super) fn prepare(mut state: ChatState, session: &Session) -> (ChatState, us
     }
 }
 
-/// The state after the session's path was told.
+/// The state after the session's path was reported.
 pub(super) fn with_path(state: ChatState, session: &Session) -> ChatState {
     let tree = session.tree();
     let leaf = session.leaf().unwrap();

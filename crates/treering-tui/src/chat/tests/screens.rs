@@ -17,7 +17,7 @@ fn message(json: &str) -> NewEntry {
     Message::from_json(json.as_bytes()).unwrap().into_entry()
 }
 
-/// Everything that stands in a transcript.
+/// Every kind of block in a transcript.
 fn story() -> Session {
     let session = Session::in_memory("/project");
     let question = Message::user("What is in this directory?").into_entry().with_id("aaaaaaaa");

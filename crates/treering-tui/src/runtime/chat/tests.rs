@@ -155,7 +155,7 @@ impl Rig {
             .for_each(|key| self.event(ChatEvent::Terminal(key.into())));
     }
 
-    /// Types a line, sends it, and waits until all that comes of it is over.
+    /// Types a line, sends it, and waits until everything that it starts has ended.
     #[track_caller]
     fn send(&mut self, line: &str) {
         self.event(ChatEvent::from(TerminalEvent::Paste(line.to_owned())));
@@ -271,7 +271,7 @@ fn an_answer_that_is_stopped_is_kept() {
     rig.wait(|_, state| state.work.is_none());
     assert_eq!(rig.context(), ["user: A story!", "assistant: Once upon"]);
     assert!(rig.screen().contains("(aborted)"));
-    // And so is one that is going on when the chat is left.
+    // And so is one that is running when the chat is left.
     rig.controller.close();
     assert_eq!(rig.agent.running(), None);
 }
@@ -392,7 +392,7 @@ fn another_session_is_begun_and_forked() {
         .to_string();
     rig.send(&format!("/fork {question}"));
     assert_eq!(rig.state().draft(), "two");
-    // Three files: a session that says nothing yet has none.
+    // Three files: a session without messages has none.
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3);
 }
 

@@ -55,7 +55,7 @@ fn keys_move_fold_filter_and_search() {
         ("Ctrl+O", "a b c f g [h]"),
         ("Shift+Ctrl+O", "a b c e f g h [i]"),
         ("Ctrl+O Ctrl+O Alt+O", "a b c f g [h]"),
-        // The key of the filter in force goes back to the usual one.
+        // The key of the current filter switches back to the default one.
         ("Ctrl+U Ctrl+U", "a b c e f g [h]"),
         ("Ctrl+L Ctrl+L", "a b c e f g [h]"),
         ("Ctrl+D", "a b c e f g [h]"),

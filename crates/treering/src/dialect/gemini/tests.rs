@@ -114,7 +114,7 @@ fn tokens_are_counted_once() {
     assert_eq!((usage.input, usage.output, usage.cache_read), (2700, 110, 400));
 }
 
-/// Gemini CLI writes such a file each time it goes on with a session in another minute.
+/// Gemini CLI writes such a file each time it continues a session in another minute.
 #[test]
 fn a_file_in_which_nothing_is_said_is_in_no_list() {
     let dir = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 //!
 //! Most records are in treering's own format, so they are copied. The differences are:
 //! - `model_change` names the model in one word, `provider/id`, and has a role. For the default
-//!   role `provider` and `modelId` are added. For other roles the model in force does not change:
+//!   role `provider` and `modelId` are added. For other roles the model in effect does not change:
 //!   these are entries of the type `model_role_change`, which no other agent takes for a change of
 //!   the model.
 //! - `model_usage` is a `usage` whose `kind` is its purpose.

@@ -1,4 +1,4 @@
-//! Both dialects against real files and what the agents themselves made of them.
+//! Both dialects against real files and the agents' own results for them.
 
 use super::*;
 use crate::dialect::tau::Tau;
@@ -123,7 +123,7 @@ fn what_the_agents_wrote_is_written_the_same() {
                 let stamp = Stamp { id: &id, parent, millis, left: parent };
                 let written = codec.encode(&decoded.entry, &stamp).unwrap();
                 let written = String::from_utf8(written).unwrap();
-                // Tau's forks say `null` where it usually says nothing; several results in one
+                // Tau's forks write `null` where it usually writes nothing; several results in one
                 // record become several entries.
                 let as_usual = agent == "operator" || !line.contains(":null");
                 if as_usual && decoded.more.is_empty() {

@@ -170,7 +170,7 @@ fn class(
     }
     let has_message = message.is_some_and(|message| message.starts_with(b"{"));
     match (kind, subtype) {
-        // The message was spoken beside the conversation, and the model never sees it.
+        // The message is a side question, and the model never sees it.
         (_, Some(b"\"realtime_message\"")) => Class::Entry(Kind::Custom, None),
         (Some(b"\"user\""), _) if has_message => Class::Entry(Kind::Message, Some(Role::User)),
         (Some(b"\"assistant\""), _) => Class::Entry(Kind::Message, Some(Role::Assistant)),
