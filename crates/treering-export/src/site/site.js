@@ -22,7 +22,7 @@ function load(name) {
   document.body.append(script);
 }
 
-/** The numbers of the sessions that have a word that begins so. */
+/** Returns the numbers of the sessions with a word that begins with this one. */
 function having(word) {
   if ([...word].length < 2) return null;
   const name = shardOf(word);
@@ -56,7 +56,7 @@ function search() {
 try {
   document.getElementById("q").value = decodeURIComponent(location.hash.slice(1));
 } catch {
-  // The address was typed, and is no search.
+  // An address that the user typed may be no search.
 }
 document.getElementById("q").addEventListener("input", search);
 search();

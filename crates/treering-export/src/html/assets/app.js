@@ -47,8 +47,8 @@ function setFilter(filter) {
   const end = path[path.length - 1];
   if (everything && end !== undefined) layPath(end);
   relayout();
-  const place = placeOf.get(state.cursor);
-  if (place !== undefined) { reveal(place); draw(); }
+  const line = lineOf.get(state.cursor);
+  if (line !== undefined) { reveal(line); draw(); }
 }
 for (const filter of FILTERS) {
   const button = make('button', '', NAMES[filter]);
@@ -67,9 +67,8 @@ $('filters').addEventListener('keydown', event => {
   event.preventDefault();
 });
 
-// Marks what was searched for, wherever it is in the document. Browsers that cannot do so without
-// changing the document show no marks.
-const MOST_MARKS = 5000;
+// Marks the hits of the search in the document, with the CSS Custom Highlight API. Browsers without it show no marks.
+const MAX_MARKS = 5000;
 const marks = typeof Highlight === 'function' && CSS.highlights ? new Highlight() : null;
 if (marks) CSS.highlights.set('hit', marks);
 let marking = 0;
@@ -81,13 +80,13 @@ function markHits() {
     if (!state.words.length) return;
     for (const element of document.querySelectorAll('#rows .preview, #rows .label, #path article')) {
       const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-      while (texts.nextNode() && marks.size < MOST_MARKS) markText(texts.currentNode);
+      while (texts.nextNode() && marks.size < MAX_MARKS) markText(texts.currentNode);
     }
   });
 }
 function markText(node) {
   const text = node.data.toLowerCase();
-  // Where small letters are longer than capitals, places do not fit.
+  // If lower case changes the length of the text, positions in it do not match.
   if (text.length !== node.data.length) return;
   for (const word of state.words) {
     for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
@@ -99,7 +98,7 @@ function markText(node) {
   }
 }
 
-// Unfolds what hides something that was searched for.
+// Unfolds the parts of an entry that contain a hit.
 function openHits(element) {
   for (const details of element.querySelectorAll('details:not([open])')) {
     const text = details.textContent.toLowerCase();
@@ -107,7 +106,7 @@ function openHits(element) {
   }
 }
 
-// Search: in slices, so that typing never waits for it.
+// Search, in slices, so that typing is never delayed.
 const search = $('search');
 let searching = 0;
 function runSearch() {
@@ -118,8 +117,8 @@ function runSearch() {
   if (!words.length) {
     state.matches = null;
     relayout();
-    const place = placeOf.get(state.shown);
-    if (place !== undefined) { reveal(place); draw(); }
+    const line = lineOf.get(state.shown);
+    if (line !== undefined) { reveal(line); draw(); }
     return;
   }
   const matches = new Uint8Array(N);
@@ -146,14 +145,14 @@ search.addEventListener('keydown', event => {
   if (event.key === 'Escape') {
     if (search.value) { search.value = ''; runSearch(); } else search.blur();
   } else if ((event.key === 'Enter' || event.key === 'ArrowDown') && lines.rows.length) {
-    moveCursor(placeOf.get(state.cursor) ?? 0, true);
+    moveCursor(lineOf.get(state.cursor) ?? 0, true);
     if (event.key === 'Enter') show(state.cursor, true);
   } else return;
   event.preventDefault();
   event.stopPropagation();
 });
 
-// Light or dark: the reader's choice, else the system's.
+// The theme: the reader's choice, or that of the system.
 const stored = key => { try { return localStorage.getItem(key); } catch { return null; } };
 const dark = matchMedia('(prefers-color-scheme: dark)');
 function setTheme(theme) {
@@ -164,7 +163,7 @@ setTheme(stored('treering-theme') || (dark.matches ? 'dark' : 'light'));
 dark.addEventListener('change', () => { if (!stored('treering-theme')) setTheme(dark.matches ? 'dark' : 'light'); });
 function toggleTheme() {
   setTheme(root.dataset.theme === 'dark' ? 'light' : 'dark');
-  try { localStorage.setItem('treering-theme', root.dataset.theme); } catch { /* Then only for now. */ }
+  try { localStorage.setItem('treering-theme', root.dataset.theme); } catch { /* The choice is not stored. */ }
 }
 $('theme').addEventListener('click', toggleTheme);
 
@@ -181,8 +180,8 @@ $('shade').addEventListener('click', () => drawer(false));
 const TOP = 40;
 const keys = $('keys');
 $('help').addEventListener('click', () => keys.showModal());
-// The entry that is read: the one gone to last while it is in sight, else the last one that begins at
-// or above the top of the screen.
+// The current entry: the one chosen last, while it is visible, or else the last one that begins at or above the top
+// of the screen.
 const current = () => {
   const box = sectionOf.has(state.reading) && elementOf(state.reading)?.getBoundingClientRect();
   if (box && box.bottom > 0 && box.top < innerHeight) return state.reading;
@@ -191,11 +190,11 @@ const current = () => {
 };
 function stepEntry(by) {
   const said = path.filter(row => sectionOf.has(row));
-  const at = said.indexOf(current());
-  const next = said[Math.max(0, Math.min(said.length - 1, at + by))];
+  const at = shown.indexOf(current());
+  const next = shown[Math.max(0, Math.min(shown.length - 1, at + by))];
   if (next !== undefined) show(next, true);
 }
-// The branch point that is in the focus, else the one nearest to the middle of the screen.
+// Steps to another branch at the focused branch point, or at the one nearest to the middle of the screen.
 function stepBranch(by) {
   const far = box => Math.abs(box.getBoundingClientRect().top - innerHeight / 2);
   const focused = document.activeElement?.closest('article')?.querySelector('.ways');
@@ -226,7 +225,7 @@ addEventListener('keydown', event => {
   event.preventDefault();
 });
 
-// Paper shows all of it.
+// Everything is unfolded for printing.
 addEventListener('beforeprint', () => sections.forEach(fill));
 
 // Links to entries.
@@ -234,14 +233,14 @@ function follow() {
   const hash = location.hash;
   if (!hash.startsWith('#entry-')) return false;
   let id = hash.slice(7);
-  try { id = decodeURIComponent(id); } catch { /* As it stands. */ }
+  try { id = decodeURIComponent(id); } catch { /* It is used undecoded. */ }
   const row = rowOfId(id);
   if (row < 0) return false;
   show(row, true);
   return true;
 }
 
-// What is shown before anything was chosen: the active branch, from its beginning.
+// Shows the active branch from its beginning, which is the first view of the page.
 function home() {
   const end = index.leaf >= 0 ? index.leaf : N ? tip(children(-1)[0]) : -1;
   if (end >= 0) {
@@ -250,8 +249,8 @@ function home() {
     state.cursor = nearestVisible(end);
     sections.slice(0, 2).forEach(fill);
     redraw();
-    const place = placeOf.get(state.cursor);
-    if (place !== undefined) { reveal(place); draw(); }
+    const line = lineOf.get(state.cursor);
+    if (line !== undefined) { reveal(line); draw(); }
     refresh(state.cursor);
   } else layPath(-1);
 }

@@ -14,32 +14,32 @@ const near = new IntersectionObserver(seen => {
   for (const entry of seen) if (entry.isIntersecting) fill(entry.target);
 }, { rootMargin: '1200px 0px' });
 
-// Lays out the path to `end`, empty as yet.
+// Lays out the path to `end` as empty sections.
 function layPath(end) {
   path = pathTo(end);
   onPath = new Set(path);
   arrows = branchesAlong(path);
   speakers = modelsAlong(path);
-  const said = path.filter(row => isSaid(row) || state.filter === 'all');
+  const messages = path.filter(row => isMessage(row) || state.filter === 'all');
   near.disconnect();
   sections = [];
   sectionOf = new Map();
   pathBox.replaceChildren();
-  for (let at = 0; at < said.length; at += SECTION) {
-    const rows = said.slice(at, at + SECTION);
+  for (let at = 0; at < messages.length; at += SECTION) {
+    const rows = messages.slice(at, at + SECTION);
     const section = make('section');
     section.rows = rows;
-    section.before = at > 0 ? said[at - 1] : -1;
+    section.before = at > 0 ? messages[at - 1] : -1;
     section.style.minHeight = `${rows.length * 90}px`;
     rows.forEach(row => sectionOf.set(row, section));
     sections.push(section);
     pathBox.append(section);
     near.observe(section);
   }
-  if (!said.length) pathBox.append(make('p', 'note', 'No messages here.'));
+  if (!messages.length) pathBox.append(make('p', 'note', 'No messages here.'));
 }
 
-// The first answers of another model.
+// Returns the first answer of each model on the path.
 function modelsAlong(path) {
   const found = new Map();
   let last;
@@ -50,7 +50,7 @@ function modelsAlong(path) {
   return found;
 }
 
-// Where the path could have gone another way: the entry after it gets arrows.
+// Returns the branch points of the path by the entry after each, which gets arrows.
 function branchesAlong(path) {
   const found = new Map();
   let waiting = null;
@@ -61,7 +61,7 @@ function branchesAlong(path) {
       const ways = children(up).filter(child => leads[child]).sort((a, b) => time[a] - time[b] || a - b);
       if (ways.length > 1) waiting = { ways, at: ways.indexOf(row) };
     }
-    if (waiting && waiting.at >= 0 && isSaid(row)) {
+    if (waiting && waiting.at >= 0 && isMessage(row)) {
       found.set(row, waiting);
       waiting = null;
     }
@@ -131,20 +131,20 @@ function switcherElement({ ways, at }) {
   return box;
 }
 
-// Shows another branch at the same place of the screen.
+// Shows another branch with its first entry at the same position on the screen.
 function goBranch(ways, at) {
   const next = ways[(at + ways.length) % ways.length];
   const old = document.querySelector('.ways button:focus')?.closest('article') || null;
   const top = old ? old.getBoundingClientRect().top : 120;
   show(next, false);
-  const element = elementOf(firstSaid(next));
+  const element = elementOf(firstMessage(next));
   if (!element) return;
   scrollBy(0, element.getBoundingClientRect().top - top);
   element.querySelector('.ways button:last-child')?.focus({ preventScroll: true });
 }
 
-// The first entry at or below a row, on the path, that the conversation shows.
-function firstSaid(row) {
+// Returns the first entry at or below a row, on the path, that the conversation shows.
+function firstMessage(row) {
   for (let at = path.indexOf(row); at >= 0 && at < path.length; at++) if (sectionOf.has(path[at])) return path[at];
   for (; row >= 0; row = parent[row]) if (sectionOf.has(row)) return row;
   return -1;
@@ -165,11 +165,11 @@ function show(row, go) {
   if (!onCurrent) layPath(tip(row));
   const old = state.shown;
   state.shown = row;
-  if (placeOf.has(row)) state.cursor = row;
+  if (lineOf.has(row)) state.cursor = row;
   if (onCurrent) { refresh(old); refresh(row); } else redraw();
   remember(`#entry-${encodeURIComponent(ids[row])}`, !onCurrent, scrolled);
   if (!go) return;
-  const element = elementOf(firstSaid(row));
+  const element = elementOf(firstMessage(row));
   if (element) {
     // The neighbors first, so that their height does not move the section again.
     const at = sections.indexOf(sectionOf.get(+element.dataset.row));
@@ -183,7 +183,7 @@ function show(row, go) {
   $('menu').setAttribute('aria-expanded', 'false');
 }
 
-// Puts a link to what is shown into the address. Another branch is a step that Back undoes; moving along
+// Puts a link to the shown entry into the address. Another branch is a step that Back undoes; moving along
 // the same one is not. An entry may be on several branches, so the end of the branch is kept as well.
 function remember(link, isStep, scrolled) {
   const end = path[path.length - 1];
@@ -192,7 +192,7 @@ function remember(link, isStep, scrolled) {
       history.replaceState({ ...history.state, scrolled }, '');
       history.pushState({ end }, '', link);
     } else history.replaceState({ end }, '', link);
-  } catch { /* Not where a page has no address. */ }
+  } catch { /* Pages without an address have no history. */ }
 }
 
 function flash(element) {

@@ -37,7 +37,7 @@ function highlightDiff(text, out) {
 function highlight(code) {
   const family = FAMILIES[code.dataset.l];
   const text = code.textContent;
-  // Marks for what is invisible must stay, and long files are read, not admired.
+  // Marks of invisible characters must stay, and very long code is not colored.
   if (!family || code.firstElementChild || text.length > 40000) return;
   const out = document.createDocumentFragment();
   if (family === 'diff') highlightDiff(text, out);

@@ -44,12 +44,12 @@ for (const row of index.sides) isSide[row] = 1;
 // The kinds that a conversation hides unless everything is shown.
 const BOOKKEEPING = 'lfkeohig?';
 const CONVERSATION = 'lfkig?';
-const isSaid = row => !CONVERSATION.includes(kinds[row]);
+const isMessage = row => !CONVERSATION.includes(kinds[row]);
 
 // Whether a row, or a row below it, has content to read.
 const leads = new Uint8Array(N);
 for (let row = N - 1; row >= 0; row--) {
-  if (isSaid(row)) leads[row] = 1;
+  if (isMessage(row)) leads[row] = 1;
   if (leads[row] && parent[row] >= 0) leads[parent[row]] = 1;
 }
 
@@ -96,7 +96,7 @@ const plain = html => html.replace(/<[^>]*>/g, '').replace(/&(?:lt|gt|amp|quot|#
 
 const role = row => ROLES[kinds[row]] || 'Other';
 
-// The text that a search looks at: label, role, content.
+// Returns the text that a search covers: label, role, content.
 const haystack = row => `${labels.get(row) || ''} ${role(row)} ${previews[row]} ${plain(piece(row))}`.toLowerCase();
 
 const pad = number => String(number).padStart(2, '0');

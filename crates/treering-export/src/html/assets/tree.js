@@ -7,7 +7,7 @@ const GUIDES = { '|': 'bar', T: 'tee', L: 'end', ' ': 'gap' };
 
 const state = { filter: 'default', words: [], folded: new Set(), matches: null, pending: false, cursor: -1, shown: -1 };
 let lines = outline(new Uint8Array(N), new Set());
-let placeOf = new Map();
+let lineOf = new Map();
 const drawn = new Map();
 
 function relayout() {
@@ -16,9 +16,9 @@ function relayout() {
     isVisible[row] = passes(state.filter, row) && (!state.matches || state.matches[row]) ? 1 : 0;
   }
   lines = outline(isVisible, state.folded);
-  placeOf = new Map(lines.rows.map((row, place) => [row, place]));
+  lineOf = new Map(lines.rows.map((row, line) => [row, line]));
   rowsBox.style.height = `${lines.rows.length * ROW}px`;
-  if (!placeOf.has(state.cursor)) state.cursor = nearestVisible(state.cursor);
+  if (!lineOf.has(state.cursor)) state.cursor = nearestVisible(state.cursor);
   for (const element of drawn.values()) element.remove();
   drawn.clear();
   draw();
@@ -28,27 +28,27 @@ function relayout() {
   $('count').textContent = state.words.length ? `${total} of ${N} entries match${soFar}` : `${total} of ${N} ${what} shown`;
 }
 
-// The row itself, else the nearest one above it that is shown, else the first.
+// Returns the row itself, or the nearest visible one above it, or the first.
 function nearestVisible(row) {
-  for (; row >= 0; row = parent[row]) if (placeOf.has(row)) return row;
+  for (; row >= 0; row = parent[row]) if (lineOf.has(row)) return row;
   return lines.rows.length ? lines.rows[0] : -1;
 }
 
 function draw() {
   const from = Math.max(0, Math.floor(tree.scrollTop / ROW) - 12);
   const to = Math.min(lines.rows.length, Math.ceil((tree.scrollTop + tree.clientHeight) / ROW) + 12);
-  for (const [place, element] of drawn) {
-    if ((place < from || place >= to) && element !== document.activeElement) {
+  for (const [line, element] of drawn) {
+    if ((line < from || line >= to) && element !== document.activeElement) {
       element.remove();
-      drawn.delete(place);
+      drawn.delete(line);
     }
   }
   let before = null;
-  for (let place = to - 1; place >= from; place--) {
-    let element = drawn.get(place);
+  for (let line = to - 1; line >= from; line--) {
+    let element = drawn.get(line);
     if (!element) {
-      element = rowElement(place);
-      drawn.set(place, element);
+      element = rowElement(line);
+      drawn.set(line, element);
       rowsBox.insertBefore(element, before);
     }
     before = element;
@@ -56,17 +56,17 @@ function draw() {
   markHits();
 }
 
-function rowElement(place) {
-  const row = lines.rows[place];
+function rowElement(line) {
+  const row = lines.rows[line];
   const kind = kinds[row];
-  const gutter = lines.gutters[place];
+  const gutter = lines.gutters[line];
   const element = make('div', `row k-${kind === '?' ? 'x' : kind}`);
   element.setAttribute('role', 'treeitem');
   element.setAttribute('aria-level', lines.level[row] + 1);
   element.setAttribute('aria-selected', row === state.shown);
   element.tabIndex = row === state.cursor ? 0 : -1;
   element.dataset.row = row;
-  element.style.top = `${place * ROW}px`;
+  element.style.top = `${line * ROW}px`;
   if (active[row]) element.classList.add('on');
   if (onPath.has(row)) element.classList.add('here');
   if (row === index.leaf) element.classList.add('leaf');
@@ -89,36 +89,36 @@ function rowElement(place) {
 }
 
 function refresh(row) {
-  const place = placeOf.get(row);
-  const old = drawn.get(place);
+  const line = lineOf.get(row);
+  const old = drawn.get(line);
   if (!old) return;
-  const element = rowElement(place);
+  const element = rowElement(line);
   const focused = old === document.activeElement;
   old.replaceWith(element);
-  drawn.set(place, element);
+  drawn.set(line, element);
   if (focused) element.focus({ preventScroll: true });
 }
 
 function redraw() {
-  for (const place of [...drawn.keys()]) refresh(lines.rows[place]);
+  for (const line of [...drawn.keys()]) refresh(lines.rows[line]);
 }
 
-function reveal(place) {
-  const top = place * ROW;
+function reveal(line) {
+  const top = line * ROW;
   if (top < tree.scrollTop + ROW) tree.scrollTop = top - 2 * ROW;
   else if (top > tree.scrollTop + tree.clientHeight - 3 * ROW) tree.scrollTop = top - tree.clientHeight + 4 * ROW;
 }
 
-function moveCursor(place, focus) {
+function moveCursor(line, focus) {
   if (!lines.rows.length) return;
-  place = Math.max(0, Math.min(lines.rows.length - 1, place));
+  line = Math.max(0, Math.min(lines.rows.length - 1, line));
   const old = state.cursor;
-  state.cursor = lines.rows[place];
-  reveal(place);
+  state.cursor = lines.rows[line];
+  reveal(line);
   draw();
   refresh(old);
   refresh(state.cursor);
-  if (focus) drawn.get(place)?.focus({ preventScroll: true });
+  if (focus) drawn.get(line)?.focus({ preventScroll: true });
 }
 
 function toggleFold(row, fold) {
@@ -127,7 +127,7 @@ function toggleFold(row, fold) {
   if (now) state.folded.delete(row); else state.folded.add(row);
   const focused = tree.contains(document.activeElement);
   relayout();
-  if (focused) moveCursor(placeOf.get(state.cursor) ?? 0, true);
+  if (focused) moveCursor(lineOf.get(state.cursor) ?? 0, true);
   return true;
 }
 
@@ -141,7 +141,7 @@ tree.addEventListener('click', event => {
   const element = event.target.closest('.row');
   if (!element) return;
   const row = +element.dataset.row;
-  moveCursor(placeOf.get(row), true);
+  moveCursor(lineOf.get(row), true);
   if (event.target.classList.contains('fold')) toggleFold(row);
   else show(row, true);
 });
@@ -149,21 +149,21 @@ tree.addEventListener('click', event => {
 tree.addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const row = state.cursor;
-  const place = placeOf.get(row) ?? 0;
+  const line = lineOf.get(row) ?? 0;
   const page = Math.max(1, Math.floor(tree.clientHeight / ROW) - 2);
   const total = lines.rows.length;
   switch (event.key) {
-    case 'ArrowDown': moveCursor((place + 1) % total, true); break;
-    case 'ArrowUp': moveCursor((place + total - 1) % total, true); break;
-    case 'PageDown': moveCursor(place + page, true); break;
-    case 'PageUp': moveCursor(place - page, true); break;
+    case 'ArrowDown': moveCursor((line + 1) % total, true); break;
+    case 'ArrowUp': moveCursor((line + total - 1) % total, true); break;
+    case 'PageDown': moveCursor(line + page, true); break;
+    case 'PageUp': moveCursor(line - page, true); break;
     case 'Home': moveCursor(0, true); break;
     case 'End': moveCursor(total - 1, true); break;
     case 'ArrowLeft':
-      if (!(canFold(row) && toggleFold(row, true)) && lines.above[row] >= 0) moveCursor(placeOf.get(lines.above[row]), true);
+      if (!(canFold(row) && toggleFold(row, true)) && lines.above[row] >= 0) moveCursor(lineOf.get(lines.above[row]), true);
       break;
     case 'ArrowRight':
-      if (!(canFold(row) && toggleFold(row, false))) moveCursor(place + 1, true);
+      if (!(canFold(row) && toggleFold(row, false))) moveCursor(line + 1, true);
       break;
     case 'Enter': case ' ': show(row, true); break;
     default: return;

@@ -1,4 +1,4 @@
-// The verbs of a session. Each shows what it will do, and can be canceled; some can be undone.
+// The actions of the session page. Each shows what it will do, and can be canceled; some can be undone.
 
 import { exportSession, fork } from './copies.js';
 import { address, ask, byId, leave, make } from './dom.js';
@@ -9,10 +9,10 @@ import { editContext } from './edit.js';
  * @typedef {object} Question
  * @property {string} title
  * @property {(string | Node)[]} about
- * @property {string} verb the name of the button that does it
+ * @property {string} verb the label of the button that runs the action
  * @property {boolean} [isDanger]
  * @property {() => Promise<void>} run
- * @property {{verb: string, run: () => void}} [other] another way to do it, after which the question stays
+ * @property {{verb: string, run: () => void}} [other] an alternative, after which the question stays open
  */
 
 export class Actions {
@@ -79,7 +79,7 @@ export class Actions {
     }
   }
 
-  /** The text that stands for an entry in questions. @param {string} id */
+  /** Returns a short text for an entry in questions. @param {string} id */
   name(id) {
     const row = document.querySelector(`.row[data-id="${CSS.escape(id)}"] .preview`);
     const article = document.getElementById(`entry-${id}`)?.querySelector('.body');
@@ -271,7 +271,7 @@ export class Actions {
   }
 
   /**
-   * Whether the buttons of the open question wait for something.
+   * Disables the buttons of the open question while a request is running.
    * @param {boolean} isWaiting
    */
   wait(isWaiting) {
@@ -279,7 +279,7 @@ export class Actions {
   }
 
   /**
-   * Says something for a while, with a way to undo it.
+   * Shows a message for some seconds, with a button to undo the action.
    * @param {string} text
    * @param {() => Promise<void>} [undo]
    */

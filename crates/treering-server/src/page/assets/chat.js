@@ -1,5 +1,5 @@
-// Talking to a model below the conversation. What it says is shown as it arrives; as soon as the answer is an entry of
-// the session, the entry takes its place.
+// The chat with a model below the conversation. The answer is shown as it arrives; as soon as it is an entry of the
+// session, the entry replaces it.
 
 import { ask, byId, make } from './dom.js';
 import { readEvents } from './live.js';
@@ -100,11 +100,11 @@ export class Chat {
     this.turn = null;
     this.busy(false);
     const active = document.activeElement;
-    // Someone who reads, or writes elsewhere, is not called back.
+    // The page does not scroll if the user reads, or writes in another field.
     if (hasBegun && (active === document.body || this.form?.contains(active))) this.field.focus({ preventScroll: true });
   }
 
-  /** The message is in the session. */
+  /** Handles that the message is in the session. */
   asked() {
     if (!this.field) return;
     this.field.value = '';
@@ -140,7 +140,7 @@ export class Chat {
     this.changed();
   }
 
-  /** Stops the answer. Where the server knows of none, the connection is closed, which stops it as well. */
+  /** Stops the answer. If the server has no turn of this session, closing the connection stops it. */
   async stop() {
     const turn = this.turn;
     if (!turn) return;
@@ -152,12 +152,12 @@ export class Chat {
   }
 
   /**
-   * Shows more of the answer. Nothing moves, unless the end is in sight.
+   * Shows more of the answer. The page scrolls only if the end is visible.
    * @param {string} part
    * @param {string} text
    */
   add(part, text) {
-    // What is late is in the entry already.
+    // A late part is already in the entry.
     if (this.answer) return;
     const draft = byId('draft');
     const follows = this.conversation.isAtEnd();
@@ -182,7 +182,7 @@ export class Chat {
   }
 
   /**
-   * Entries are about to appear: the draft gives its place to the answer among them.
+   * Removes the draft when entries are about to appear and the answer is among them.
    * @param {ParentNode} content
    */
   grew(content) {
@@ -197,7 +197,7 @@ export class Chat {
     this.clear();
   }
 
-  /** The conversation was brought up to date. An answer on a branch that is not shown has no place here. */
+  /** Handles an update of the conversation. An answer on a branch that is not shown is removed. */
   refreshed() {
     if (this.hasEnded && ++this.synced > 1) this.clear();
   }

@@ -1,5 +1,5 @@
-// The conversation: a branch of the session. Its entries come from the server, a window at a time, when they come
-// near the screen; those that are far away leave the document again.
+// The conversation: a branch of the session. Its entries are fetched from the server, a window at a time, when the
+// screen is near them, and removed from the document when it is far away.
 
 import { address, ask, byId, localTimes, make, nodes } from './dom.js';
 import { highlight } from './highlight.js';
@@ -29,12 +29,12 @@ export class Conversation {
     this.isActive = 'active' in this.box.dataset;
     this.first = this.box.dataset.first || '';
     this.last = this.box.dataset.last || '';
-    /** The entry that is read: the one gone to last. */
+    /** The current entry: the one chosen last. */
     this.reading = '';
     this.busy = false;
-    /** Called before entries that were appended come into the document. @type {(content: ParentNode) => void} */
+    /** Called before appended entries are inserted into the document. @type {(content: ParentNode) => void} */
     this.onGrow = () => {};
-    /** Counts branches that were shown: answers for an earlier one are dropped. */
+    /** The number of branches shown so far: responses for an earlier one are dropped. */
     this.age = 0;
     this.enhance(this.box);
     const near = new IntersectionObserver(seen => { if (seen.some(entry => entry.isIntersecting)) void this.more(); }, { rootMargin: `${NEAR}px 0px` });
@@ -156,7 +156,7 @@ export class Conversation {
   }
 
   /**
-   * Changes the document while what is on the screen stays where it is.
+   * Changes the document without moving the visible part.
    * @param {() => void} change
    */
   keep(change) {
@@ -170,8 +170,8 @@ export class Conversation {
   }
 
   /**
-   * Takes entries out of the document at an edge, if they are far from the screen. It is called before others come
-   * in, while all places are known, so that the document is laid out once.
+   * Removes entries at an edge of the document if they are far from the screen. It is called before others are
+   * inserted, while all positions are known, so that the document is laid out once.
    * @param {'before' | 'after'} side
    */
   trim(side) {
@@ -239,12 +239,12 @@ export class Conversation {
     this.reading = element.dataset.id || '';
   }
 
-  /** Whether the end of the branch is on the screen. */
+  /** Returns whether the end of the branch is on the screen. */
   isAtEnd() {
     return !this.hasAfter && scrollY + innerHeight >= document.documentElement.scrollHeight - 120;
   }
 
-  /** Fetches entries that were appended to the branch. Returns how many came into the document. */
+  /** Fetches entries that were appended to the branch. Returns how many were inserted. */
   async grow() {
     if (this.hasAfter) return 0;
     const age = this.age;
@@ -270,7 +270,7 @@ export class Conversation {
     return count;
   }
 
-  /** The entry that is read: the one gone to last while it is in sight, else the last one above the top. */
+  /** Returns the current entry: the one chosen last, while it is visible, or else the last one above the top. */
   current() {
     const box = this.find(this.reading)?.getBoundingClientRect();
     if (box && box.bottom > 60 && box.top < innerHeight) return this.find(this.reading);
@@ -280,7 +280,7 @@ export class Conversation {
   }
 
   /**
-   * The entry before or after the one that is read.
+   * Returns the entry before or after the current one.
    * @param {number} by
    */
   neighbor(by) {
@@ -290,7 +290,7 @@ export class Conversation {
     return articles[Math.max(0, Math.min(articles.length - 1, at + by))] || null;
   }
 
-  /** Unfolds everything in sight, or folds it if nothing is folded. */
+  /** Unfolds everything near the screen, or folds it if nothing is folded. */
   unfold() {
     const isNear = (/** @type {Element} */ element) => { const { top, bottom } = element.getBoundingClientRect(); return bottom > -innerHeight && top < 2 * innerHeight; };
     const all = /** @type {HTMLDetailsElement[]} */ ([...this.box.querySelectorAll('details')]).filter(isNear);

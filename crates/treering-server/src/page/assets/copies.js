@@ -14,7 +14,7 @@ const DOCUMENTS = [['html', 'HTML page', 'html'], ['markdown', 'Markdown', 'md']
 const PLACES = 50;
 
 /**
- * A check box that lists what would be replaced before anything is copied.
+ * Returns a check box that lists the secrets before anything is copied.
  * @param {Actions} actions
  * @param {() => string} at the entry that the copy ends at; empty for all branches
  */

@@ -1,7 +1,7 @@
 // Small helpers of all pages.
 
 /**
- * The element of an id, which the page has.
+ * Returns the element with an id, which must exist.
  * @param {string} id
  * @returns {HTMLElement}
  */
@@ -26,7 +26,7 @@ export function make(tag, name, text) {
 }
 
 /**
- * Turns HTML of the server, which has no text of a session that is not escaped, into nodes.
+ * Converts HTML of the server to nodes. The server has escaped all text of sessions in it.
  * @param {string} html
  * @returns {DocumentFragment}
  */
@@ -36,7 +36,7 @@ export function nodes(html) {
   return template.content;
 }
 
-/** A refusal or a failure of the server, as it says it. */
+/** An error response of the server, with its message. */
 export class Refused extends Error {
   /**
    * @param {number} status
@@ -65,14 +65,14 @@ export async function ask(path, options = {}) {
   try {
     const problem = await response.json();
     message = problem.detail || problem.title || message;
-  } catch { /* Then the number is all there is to say. */ }
+  } catch { /* Only the status is known. */ }
   throw new Refused(response.status, message);
 }
 
 let isLeaving = false;
 
 /**
- * Goes to another page. What happens to this one meanwhile leads nowhere else.
+ * Goes to another page. Later calls, such as those of running requests, are ignored.
  * @param {string} path
  */
 export function leave(path) {
@@ -83,7 +83,7 @@ export function leave(path) {
 addEventListener('pageshow', () => { isLeaving = false; });
 
 /**
- * Puts parameters that have a value behind a path.
+ * Appends the parameters that have a value to a path.
  * @param {string} path
  * @param {Record<string, string | number | undefined | null>} params
  */
@@ -103,7 +103,7 @@ export const clock = date => `${pad(date.getHours())}:${pad(date.getMinutes())}`
 export const day = date => date.toLocaleDateString(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
 
 /**
- * The time since a moment, as the server says it.
+ * Returns the time since a moment, in the form that the server uses.
  * @param {number} millis
  */
 export function age(millis) {
@@ -130,7 +130,7 @@ export function localTimes(root) {
 }
 
 /**
- * Whether a key is meant for the page: not for a field, and without Ctrl, Alt or Meta.
+ * Returns whether a key is for the page: not for a field, and without Ctrl, Alt or Meta.
  * @param {KeyboardEvent} event
  */
 export function isPlainKey(event) {

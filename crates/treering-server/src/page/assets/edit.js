@@ -8,7 +8,7 @@ import { ask, make } from './dom.js';
 const EDITS = [['drop', 'Leave it out'], ['replace', 'Replace its text'], ['restore', 'Put it back as it was']];
 
 /**
- * The text of an entry's message.
+ * Returns the text of an entry's message.
  * @param {any} entry
  * @returns {string}
  */
@@ -84,7 +84,7 @@ export async function editContext(actions, entry) {
       const said = { drop: 'The entry is out of the context.', replace: 'The model sees the other text.', restore: 'The entry counts again.' }[edit] || '';
       const last = done.edits[done.edits.length - 1];
       actions.toast(said, async () => {
-        // Only if nothing was added since: it would be left behind.
+        // Only if nothing was appended since, because that would be abandoned.
         await actions.call('/leaf', 'PUT', { entry: before }, { 'If-Match': `"${last}"` });
         actions.changed();
         actions.toast('The context is as it was.');

@@ -1,11 +1,11 @@
-// What all pages have: theme, help, the status in the bar.
+// The parts of all pages: theme, help, the status in the bar.
 
 import { byId, isPlainKey } from './dom.js';
 
 const root = document.documentElement;
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
-/** Light or dark: the reader's choice, else the system's. The choice is a cookie, so that the server knows it. */
+/** Switches between light and dark. The choice is stored in a cookie, so that the server knows it. */
 export function toggleTheme() {
   const now = root.dataset.theme || (dark.matches ? 'dark' : 'light');
   root.dataset.theme = now === 'dark' ? 'light' : 'dark';
@@ -19,7 +19,7 @@ export function showKeys() {
 }
 
 /**
- * Says something in the bar.
+ * Shows a status in the bar.
  * @param {string} text
  * @param {'ok' | 'wait' | 'bad'} [kind]
  */
@@ -30,7 +30,7 @@ export function status(text, kind = 'ok') {
   element.dataset.kind = kind;
 }
 
-/** Binds what the bar has. */
+/** Binds the buttons of the bar. */
 export function begin() {
   byId('theme').addEventListener('click', toggleTheme);
   byId('help').addEventListener('click', showKeys);

@@ -1,5 +1,5 @@
-// Events of the server, followed for as long as the page is open. A connection that breaks is taken up after the
-// last event that came, so that nothing is missed.
+// Events of the server, followed for as long as the page is open. After a broken connection it continues after
+// the last event that arrived, so that nothing is missed.
 
 import { status } from './frame.js';
 
@@ -62,7 +62,7 @@ export function follow(path, after, follower) {
         status('Your login has ended: reload the page to log in', 'bad');
         return;
       }
-    } catch { /* The server is not there yet. */ }
+    } catch { /* The server cannot be reached yet. */ }
     open();
   };
   addEventListener('online', () => { if (broken) { wait = FIRST_WAIT; open(); } });

@@ -27,7 +27,7 @@ const tree = new Tree(view, id => void choose(id), () => remember(false));
 const actions = new Actions(session, () => view.chosen, choose, () => sync());
 const chat = new Chat(session, conversation, () => choose(''), () => sync());
 
-/** The address of what is shown. The end of the active branch needs no entry. */
+/** Returns the address of the shown entry. The end of the active branch needs no entry. */
 function here() {
   return address(`/s/${session}`, {
     entry: view.chosen === conversation.last && !conversation.hasAfter && conversation.isActive ? '' : view.chosen,
@@ -38,7 +38,7 @@ function here() {
 }
 
 /**
- * Puts what is shown into the address.
+ * Puts the shown entry into the address.
  * @param {boolean} isStep whether Back undoes it
  */
 function remember(isStep) {
@@ -136,7 +136,7 @@ search.addEventListener('keydown', event => {
   event.preventDefault();
 });
 
-// Marks what was searched for. Browsers that cannot do so without changing the document show no marks.
+// Marks the hits of the search with the CSS Custom Highlight API. Browsers without it show no marks.
 const marks = typeof Highlight === 'function' && CSS.highlights ? new Highlight() : null;
 if (marks) CSS.highlights.set('hit', marks);
 let marking = 0;
@@ -176,7 +176,7 @@ function drawer(open) {
 byId('menu').addEventListener('click', () => drawer(!document.body.classList.contains('open')));
 byId('shade').addEventListener('click', () => drawer(false));
 
-// Live: the tree and the branch get what was appended. Nothing moves on the screen, unless its end is in sight.
+// Updates: appended entries are added to the tree and the branch. The page scrolls only if its end is visible.
 let unseen = 0;
 const sync = throttled(async () => {
   const wasActive = conversation.isActive;
@@ -272,7 +272,7 @@ addEventListener('keydown', event => {
   event.preventDefault();
 });
 
-/** Copies what the chosen entry says. */
+/** Copies the text of the chosen entry. */
 async function copyChosen() {
   const body = /** @type {HTMLElement | null | undefined} */ (conversation.find(view.chosen)?.querySelector('.body'));
   if (!body) return;
@@ -284,7 +284,7 @@ async function copyChosen() {
   }
 }
 
-// A click on an entry chooses it, so that verbs are about it.
+// A click on an entry chooses it for the actions.
 byId('path').addEventListener('click', event => {
   const target = event.target instanceof Element ? event.target : null;
   const article = /** @type {HTMLElement | null} */ (target?.closest('article') ?? null);
@@ -293,7 +293,7 @@ byId('path').addEventListener('click', event => {
   pick(article.dataset.id || '');
 });
 
-// Tokens and cost are summed up by the server when the page stands.
+// The server computes tokens and cost after the page is shown.
 async function facts() {
   const usage = await (await ask(`/v1/sessions/${session}/usage`)).json();
   const short = (/** @type {number} */ number) => (number < 1000 ? String(number) : number < 1e6 ? `${(number / 1e3).toFixed(1)}k` : `${(number / 1e6).toFixed(1)}M`);

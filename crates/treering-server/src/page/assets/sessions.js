@@ -1,4 +1,4 @@
-// The list of sessions: filters without reloading, older sessions on demand, and what changes while one looks.
+// The list of sessions: filters without reloading, older sessions on demand, and live updates.
 
 import { address, ask, byId, isPlainKey, localTimes, nodes } from './dom.js';
 import { begin, status } from './frame.js';
@@ -23,7 +23,7 @@ function choices() {
 let loading = null;
 
 /**
- * Fetches the list for the current choices and puts it in the place of the old one.
+ * Fetches the list for the current choices and replaces the old one.
  * @param {boolean} isStep whether the change is a step that Back undoes
  */
 async function load(isStep) {
@@ -63,7 +63,7 @@ function say(text) {
 }
 
 /**
- * Replaces the list. Rows that are the same stay the same elements, so that focus and scrolling stay, too.
+ * Replaces the list. Elements of unchanged rows are kept, so that focus and scroll position stay.
  * @param {DocumentFragment} fresh
  */
 function replace(fresh) {
@@ -160,8 +160,8 @@ addEventListener('keydown', event => {
   event.preventDefault();
 });
 
-// Sessions appear as they are found, and move up as they grow. A search is not repeated by itself, and a list that
-// was extended stays as it is; both mark what is being written.
+// Sessions appear as they are found, and move up as they grow. A search is not repeated automatically, and
+// an extended list is not reloaded; both mark sessions that are being written.
 const refresh = throttled(async () => {
   markLive();
   if (isExtended || search.value || document.hidden) return;

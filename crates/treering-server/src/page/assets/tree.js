@@ -1,5 +1,5 @@
-// The tree at the side: only the rows near the screen are in the document. They come from the server, a window of
-// a hundred at a time, so that the length of the tree costs nothing.
+// The tree at the side. Only the rows near the screen are in the document. They are fetched from the server, a window
+// of a hundred at a time, so that the cost does not depend on the length of the tree.
 
 import { address, ask, byId, nodes } from './dom.js';
 
@@ -15,7 +15,7 @@ const FETCHED = 3;
  */
 
 /**
- * What the tree shows.
+ * The state of the view.
  * @typedef {{session: string, filter: string, folds: Set<string>, query: string, chosen: string, tip: string}} View
  */
 
@@ -38,9 +38,9 @@ export class Tree {
     this.windows = new Map();
     /** @type {Map<number, Promise<void>>} */
     this.loading = new Map();
-    /** Counts changes of the view: answers for an earlier one are not shown. */
+    /** The number of changes of the view: responses for an earlier view are dropped. */
     this.age = 0;
-    /** The row that the keys are at. */
+    /** The row with the cursor. */
     this.cursor = Number(this.box.dataset.around ?? 0);
     this.adopt();
     this.box.addEventListener('scroll', () => this.draw(), { passive: true });
@@ -105,14 +105,14 @@ export class Tree {
   }
 
   /**
-   * The element of an entry, if it is in the document.
+   * Returns the element of an entry, if it is in the document.
    * @param {string} id
    */
   find(id) {
     return id ? /** @type {HTMLElement | null} */ (this.rows.querySelector(`.row[data-id="${CSS.escape(id)}"]`)) : null;
   }
 
-  /** The windows that are in sight, and a little beyond. */
+  /** Returns the windows that are visible or close to it. */
   parts() {
     const from = Math.max(0, Math.floor((this.box.scrollTop - 15 * ROW) / ROW / WINDOW));
     const bottom = this.box.scrollTop + this.box.clientHeight + 15 * ROW;
@@ -120,7 +120,7 @@ export class Tree {
     return Array.from({ length: Math.max(0, to - from) }, (_, at) => from + at);
   }
 
-  /** Whether a window is near the screen. @param {number} part @param {number[]} parts those in sight */
+  /** Returns whether a window is near the screen. @param {number} part @param {number[]} parts those in sight */
   isNear(part, parts = this.parts()) {
     return part >= parts[0] - 1 && part <= parts[parts.length - 1] + 1;
   }
@@ -178,8 +178,8 @@ export class Tree {
   }
 
   /**
-   * Fetches what is in sight again, because the tree or the view changed. The row at the top of the screen, or
-   * the given one, stays where it is.
+   * Fetches the visible windows again after a change of the tree or the view. The row at the top of the screen, or
+   * the given one, does not move.
    * @param {string} [anchor]
    */
   async refresh(anchor) {
@@ -211,10 +211,10 @@ export class Tree {
     return fresh;
   }
 
-  /** Whether the end of the tree stays in sight as it grows. */
+  /** Returns whether the end of the tree stays visible as it grows. */
   followsEnd = false;
 
-  /** While answers are being read, rows may go: asks again until all are known. */
+  /** Fetches again until the server has read all answers: rows may disappear before that. */
   wait() {
     setTimeout(() => { if (!this.isComplete) this.refresh().catch(() => {}); }, 400);
   }
@@ -230,7 +230,7 @@ export class Tree {
   }
 
   /**
-   * Scrolls a row into sight.
+   * Scrolls until a row is visible.
    * @param {number} at
    * @param {boolean} [middle]
    */
@@ -244,7 +244,7 @@ export class Tree {
   }
 
   /**
-   * Marks the chosen entry, and brings it into sight.
+   * Marks the chosen entry and scrolls to it.
    * @param {string} id
    * @param {string} tip
    */
@@ -271,7 +271,7 @@ export class Tree {
   }
 
   /**
-   * Moves the keys to a row.
+   * Moves the cursor to a row.
    * @param {number} at
    */
   async moveTo(at) {
@@ -306,7 +306,7 @@ export class Tree {
     if (!row || !target) return;
     if (target.classList.contains('fold')) { this.toggle(row); return; }
     this.cursor = Number(row.dataset.at);
-    // The row answers at once; its branch follows when the server has sent it.
+    // The row is marked at once; its branch follows when the server has sent it.
     this.view.chosen = row.dataset.id || '';
     this.mark(this.rows);
     row.focus({ preventScroll: true });
@@ -335,7 +335,7 @@ export class Tree {
   }
 
   /**
-   * The row that a row hangs on: the nearest one above that is not deeper.
+   * Returns the row to which a row belongs: the nearest one above that is not deeper.
    * @param {HTMLElement} row
    */
   above(row) {
