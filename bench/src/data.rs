@@ -1,4 +1,4 @@
-//! The sessions to measure with: made once, and kept as long as the generator makes the same.
+//! Creates the sessions that are measured, and keeps them until the generator changes.
 
 use crate::measure;
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! treering, bare system calls and other agents' session code on the same files in the same run.
+//! Compares treering with bare system calls and with the session code of other agents, on the same
+//! files in the same run.
 //!
 //! Prints one table. What is compared is run in turns, so that whatever else the machine does falls
 //! on all alike; the value shown is the median, with the spread where that is large.

@@ -1,4 +1,4 @@
-//! Time and memory: of closures in this process, and of whole other processes.
+//! Measures time and memory, of closures in this process and of other processes.
 
 use serde_json::{Value, json};
 use std::ffi::{OsStr, OsString};

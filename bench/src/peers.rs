@@ -1,4 +1,4 @@
-//! Other agents' session code, through the drivers in `peers/`.
+//! Runs the session code of other agents through the drivers in `peers/`.
 
 use crate::measure::{self, Stdout};
 use serde_json::Value;

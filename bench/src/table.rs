@@ -1,4 +1,4 @@
-//! The one table that a run prints.
+//! Prints the results of a run as one table.
 
 use crate::measure::Stat;
 

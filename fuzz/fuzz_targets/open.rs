@@ -1,5 +1,5 @@
-//! Any bytes at all: opening them, walking the tree and building contexts ends, without a panic, and
-//! an append to whatever was opened can be read again.
+//! Opens arbitrary bytes, walks the tree and builds contexts, without a panic. If the session can
+//! be opened, an append to it can be read again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any bytes after the first line of any agent's session: opening them, walking the tree, building
-//! contexts by treering's rules and by the agent's own ends, without a panic.
+//! Opens arbitrary bytes after the first line of each agent's session, walks the tree, and builds
+//! contexts by treering's rules and by the agent's own, without a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,6 +1,6 @@
-//! Appending.
+//! Rows about appends.
 
-use super::Asked;
+use super::PeerRuns;
 use crate::Bench;
 use crate::measure::{Stat, ms};
 use crate::table::{self, Row};
@@ -18,7 +18,7 @@ const BYTES: usize = 1024;
 pub(crate) fn plain(bench: &Bench) -> Vec<Row> {
     let count = if bench.quick { 2_000 } else { 10_000 };
     let text = "x".repeat(BYTES);
-    let mut asked = Asked::of(&bench.peers);
+    let mut peer_runs = PeerRuns::of(&bench.peers);
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..bench.rounds(7) {
         let dir = bench.data.scratch();
@@ -32,19 +32,19 @@ pub(crate) fn plain(bench: &Bench) -> Vec<Row> {
         }
         ours.push(Stat::of(&appends).median);
         bare.push(Stat::of(&writes).median);
-        for asked in &mut asked {
+        for peer_runs in &mut peer_runs {
             let dir = bench.data.scratch();
-            asked.ask(&[&"append", &dir.path(), &count.to_string(), &BYTES.to_string()]);
+            peer_runs.ask(&[&"append", &dir.path(), &count.to_string(), &BYTES.to_string()]);
         }
     }
     let (ours, bare) = (Stat::of(&ours), Stat::of(&bare));
     let mut row = Row::new("append of a 1 KB message, durability none, p50")
         .ours(table::time(ours))
         .theirs("bare write", table::time(bare));
-    for asked in &asked {
-        if let Some(Stat { median, low, high }) = asked.sum(&["p50_us"]) {
+    for peer_runs in &peer_runs {
+        if let Some(Stat { median, low, high }) = peer_runs.sum(&["p50_us"]) {
             let stat = Stat { median: median / 1000.0, low: low / 1000.0, high: high / 1000.0 };
-            row = row.theirs(asked.name(), table::time(stat));
+            row = row.theirs(peer_runs.name(), table::time(stat));
         }
     }
     vec![row.at_most_times(3.0, ours.median, bare.median)]

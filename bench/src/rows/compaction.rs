@@ -1,4 +1,4 @@
-//! Planning a compaction, next to opening the session it is planned on.
+//! Rows about planning a compaction, compared with opening the session.
 
 use crate::Bench;
 use crate::data::Shape;

@@ -1,6 +1,6 @@
 //! Rows about the context at the active leaf.
 
-use super::{Asked, Runs, against_pi};
+use super::{PeerRuns, Runs, against_pi};
 use crate::Bench;
 use crate::data::Level;
 use crate::measure::{self, Stat, ms};
@@ -22,11 +22,12 @@ pub(crate) fn large(bench: &Bench) -> Vec<Row> {
         .bar("≤ 40 ms", time.median <= 40.0)
         .bar("≤ 32 MiB", peak <= 32 << 20);
     // Once is enough to see what kind of number it is, and it is a matter of many seconds.
-    for asked in &mut Asked::of(&bench.peers) {
-        asked.ask(&[&"context", &asked.peer.file(&file.path)]);
-        if let Some(stat) = asked.whole() {
-            let value = format!("{}, {} (once)", table::time(stat), table::mebibytes(asked.peak()));
-            row = row.theirs(asked.name(), value);
+    for peer_runs in &mut PeerRuns::of(&bench.peers) {
+        peer_runs.ask(&[&"context", &peer_runs.peer.file(&file.path)]);
+        if let Some(stat) = peer_runs.whole() {
+            let value =
+                format!("{}, {} (once)", table::time(stat), table::mebibytes(peer_runs.peak()));
+            row = row.theirs(peer_runs.name(), value);
         }
     }
     vec![row]
@@ -39,7 +40,7 @@ pub(crate) fn open(bench: &Bench) -> Vec<Row> {
         let file = bench.data.session(megabytes);
         measure::count_lines(&file.path);
         let command = bench.treering(&["context", "--json"], &file.path);
-        let mut asked = Asked::of(&bench.peers);
+        let mut peer_runs = PeerRuns::of(&bench.peers);
         let copies: Vec<_> = bench.peers.iter().map(|peer| peer.file(&file.path)).collect();
         let mut whole = Runs::default();
         let mut inside = Vec::new();
@@ -48,27 +49,29 @@ pub(crate) fn open(bench: &Bench) -> Vec<Row> {
             (0..5).for_each(|_| whole.run(&command));
             let opened = || Session::open(&file.path).unwrap().context().unwrap().messages.len();
             inside.push(ms(opened));
-            for (asked, copy) in asked.iter_mut().zip(&copies) {
-                asked.ask(&[&"context", copy]);
+            for (peer_runs, copy) in peer_runs.iter_mut().zip(&copies) {
+                peer_runs.ask(&[&"context", copy]);
             }
         }
         check_messages(
-            &asked,
+            &peer_runs,
             Session::open(&file.path).unwrap().context().unwrap().messages.len(),
         );
         let what = format!("`treering context`, {file}, whole process");
-        rows.push(against_pi(Row::new(what), whole.time(), &asked, Some(bar), Asked::whole));
+        rows.push(against_pi(Row::new(what), whole.time(), &peer_runs, Some(bar), PeerRuns::whole));
         let what = format!("`Session::open` and `context`, {file}, without start-up");
         let inside = Stat::of(&inside);
-        rows.push(against_pi(Row::new(what), inside, &asked, None, |asked| asked.sum(&["ms"])));
+        rows.push(against_pi(Row::new(what), inside, &peer_runs, None, |peer_runs| {
+            peer_runs.sum(&["ms"])
+        }));
     }
     rows
 }
 
 /// pi must see as many messages as treering does, or the comparison is none. The others have rules
 /// of their own about tool calls without results and about what was compacted.
-pub(super) fn check_messages(asked: &[Asked<'_>], messages: usize) {
-    for pi in asked.iter().filter(|asked| asked.name() == "pi") {
+pub(super) fn check_messages(peer_runs: &[PeerRuns<'_>], messages: usize) {
+    for pi in peer_runs.iter().filter(|peer_runs| peer_runs.name() == "pi") {
         let theirs = pi.sum(&["messages"]).unwrap().median;
         assert_eq!(theirs, messages as f64, "pi sees another number of messages");
     }

@@ -1,4 +1,4 @@
-//! Other agents' sessions, next to treering's own format.
+//! Rows about sessions of other agents, compared with treering's own format.
 
 use crate::Bench;
 use crate::measure::{self, ms};

@@ -1,6 +1,6 @@
-//! A session as one HTML page.
+//! Rows about exporting a session as one HTML page.
 
-use super::{Asked, Runs, against_pi};
+use super::{PeerRuns, Runs, against_pi};
 use crate::Bench;
 use crate::measure;
 use crate::table::{self, Row};
@@ -9,7 +9,7 @@ use crate::table::{self, Row};
 pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
     let file = bench.data.session(100);
     measure::count_lines(&file.path);
-    let mut asked = Asked::of(&bench.peers);
+    let mut peer_runs = PeerRuns::of(&bench.peers);
     let copies: Vec<_> = bench.peers.iter().map(|peer| peer.file(&file.path)).collect();
     let (mut ours, mut page_bytes) = (Runs::default(), 0);
     for _ in 0..bench.rounds(7) {
@@ -18,19 +18,19 @@ pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
         let page = dir.path().join("page.html");
         ours.run(&bench.treering(&["export", "-o", page.to_str().unwrap()], &file.path));
         page_bytes = page.metadata().unwrap().len();
-        for (asked, copy) in asked.iter_mut().zip(&copies) {
+        for (peer_runs, copy) in peer_runs.iter_mut().zip(&copies) {
             let dir = bench.data.scratch();
-            asked.ask(&[&"export", copy, &dir.path().join("page.html")]);
+            peer_runs.ask(&[&"export", copy, &dir.path().join("page.html")]);
         }
     }
     let (time, peak) = (ours.time(), ours.peak());
     let what = format!("`treering export` to HTML, {file}, whole process");
-    let row = against_pi(Row::new(what), time, &asked, Some(10.0), Asked::whole);
+    let row = against_pi(Row::new(what), time, &peer_runs, Some(10.0), PeerRuns::whole);
     let what = format!("its peak memory, for a page of {}", table::mebibytes(page_bytes));
     let mut memory =
         Row::new(what).ours(table::mebibytes(peak)).bar("≤ 4 × the page", peak <= 4 * page_bytes);
-    for asked in asked.iter().filter(|asked| asked.whole().is_some()) {
-        memory = memory.theirs(asked.name(), table::mebibytes(asked.peak()));
+    for peer_runs in peer_runs.iter().filter(|peer_runs| peer_runs.whole().is_some()) {
+        memory = memory.theirs(peer_runs.name(), table::mebibytes(peer_runs.peak()));
     }
     vec![row, memory]
 }

@@ -1,6 +1,6 @@
-//! The path to an entry as a session of its own.
+//! Rows about writing the path to an entry as a new session.
 
-use super::{Asked, against_pi};
+use super::{PeerRuns, against_pi};
 use crate::Bench;
 use crate::measure::{self, Stat, ms};
 use crate::table::Row;
@@ -9,7 +9,7 @@ use treering::{ForkOptions, Session};
 pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
     let file = bench.data.session(100);
     measure::count_lines(&file.path);
-    let mut asked = Asked::of(&bench.peers);
+    let mut peer_runs = PeerRuns::of(&bench.peers);
     let copies: Vec<_> = bench.peers.iter().map(|peer| peer.file(&file.path)).collect();
     let (mut opened, mut forked) = (Vec::new(), Vec::new());
     for _ in 0..bench.rounds(7) {
@@ -18,16 +18,16 @@ pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
         opened.push(ms(|| session = Some(Session::open(&file.path).unwrap())));
         let options = ForkOptions::new().dir(dir.path().to_owned());
         forked.push(ms(|| session.as_ref().unwrap().fork(&file.middle, options).unwrap()));
-        for (asked, copy) in asked.iter_mut().zip(&copies) {
+        for (peer_runs, copy) in peer_runs.iter_mut().zip(&copies) {
             let dir = bench.data.scratch();
-            asked.ask(&[&"fork", copy, &file.middle, &dir.path()]);
+            peer_runs.ask(&[&"fork", copy, &file.middle, &dir.path()]);
         }
     }
     let sums: Vec<f64> = opened.iter().zip(&forked).map(|(open, fork)| open + fork).collect();
     let row = Row::new(format!("open, and fork from the middle, {file}"));
-    let both = |asked: &Asked<'_>| asked.sum(&["open_ms", "fork_ms"]);
-    let whole = against_pi(row, Stat::of(&sums), &asked, Some(10.0), both);
+    let both = |peer_runs: &PeerRuns<'_>| peer_runs.sum(&["open_ms", "fork_ms"]);
+    let whole = against_pi(row, Stat::of(&sums), &peer_runs, Some(10.0), both);
     let row = Row::new(format!("fork from the middle, {file}, already open"));
-    let fork = |asked: &Asked<'_>| asked.sum(&["fork_ms"]);
-    vec![whole, against_pi(row, Stat::of(&forked), &asked, None, fork)]
+    let fork = |peer_runs: &PeerRuns<'_>| peer_runs.sum(&["fork_ms"]);
+    vec![whole, against_pi(row, Stat::of(&forked), &peer_runs, None, fork)]
 }

@@ -1,4 +1,5 @@
-//! Sessions in PostgreSQL next to those of other frameworks on the same server, fsync on: threads of 2,000 messages.
+//! Rows about sessions in PostgreSQL, compared with those of other frameworks on the same server:
+//! threads of 2,000 messages, with fsync on.
 
 use crate::Bench;
 use crate::measure::{self, Stat, Stdout, ms};

@@ -1,6 +1,6 @@
-//! Every session on a machine: the first time, when all are read, and again, when the cache knows them.
+//! Rows about the index of all sessions on a machine, without a cache and with one.
 
-use super::{Asked, QUICK_SESSIONS, Runs, against_pi};
+use super::{PeerRuns, QUICK_SESSIONS, Runs, against_pi};
 use crate::Bench;
 use crate::measure::{self, Stdout};
 use crate::table::{self, Row};
@@ -18,14 +18,14 @@ pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
     let listed = measure::process_with(&variables, &command, Stdout::Keep).stdout;
     assert_eq!(listed.lines().count(), sessions);
 
-    let mut asked = Asked::of(&bench.peers);
+    let mut peer_runs = PeerRuns::of(&bench.peers);
     let (mut cold, mut warm) = (Runs::default(), Runs::default());
     for _ in 0..bench.rounds(5) {
         std::fs::remove_dir_all(&cache).unwrap();
         cold.run_with(&variables, &command);
         warm.run_with(&variables, &command);
-        for asked in &mut asked {
-            asked.ask(&[&"list", &dir]);
+        for peer_runs in &mut peer_runs {
+            peer_runs.ask(&[&"list", &dir]);
         }
     }
     let row = |what: &str| {
@@ -34,8 +34,8 @@ pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
     };
     let warm = warm.time();
     vec![
-        against_pi(row("without a cache"), cold.time(), &asked, Some(20.0), Asked::whole),
-        against_pi(row("with one"), warm, &asked, None, Asked::whole)
+        against_pi(row("without a cache"), cold.time(), &peer_runs, Some(20.0), PeerRuns::whole),
+        against_pi(row("with one"), warm, &peer_runs, None, PeerRuns::whole)
             .bar("≤ 150 ms", warm.median <= 150.0),
     ]
 }

@@ -1,6 +1,6 @@
-//! Listing a directory of sessions.
+//! Rows about listing a directory of sessions.
 
-use super::{Asked, Runs, against_pi};
+use super::{PeerRuns, Runs, against_pi};
 use crate::Bench;
 use crate::measure::{Stat, ms};
 use crate::table::Row;
@@ -9,7 +9,7 @@ pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
     let sessions = if bench.quick { super::QUICK_SESSIONS } else { 2000 };
     let dir = bench.data.directory(sessions as u64);
     let command = bench.treering(&["ls", "--json"], &dir);
-    let mut asked = Asked::of(&bench.peers);
+    let mut peer_runs = PeerRuns::of(&bench.peers);
     let (mut whole, mut inside) = (Runs::default(), Vec::new());
     for _ in 0..bench.rounds(5) {
         whole.run(&command);
@@ -17,14 +17,14 @@ pub(crate) fn rows(bench: &Bench) -> Vec<Row> {
             let listing = treering::catalog::list_dir(&dir, |_| {}).unwrap();
             assert_eq!(listing.sessions.len(), sessions);
         }));
-        for asked in &mut asked {
-            asked.ask(&[&"list", &dir]);
+        for peer_runs in &mut peer_runs {
+            peer_runs.ask(&[&"list", &dir]);
         }
     }
     let what = format!("{} sessions of about 100 KB", crate::table::thousands(sessions));
     let row = Row::new(format!("`treering ls --json`, {what}, whole process"));
-    let whole = against_pi(row, whole.time(), &asked, Some(20.0), Asked::whole);
+    let whole = against_pi(row, whole.time(), &peer_runs, Some(20.0), PeerRuns::whole);
     let row = Row::new(format!("`list_dir`, {what}, without start-up"));
     let inside = Stat::of(&inside);
-    vec![whole, against_pi(row, inside, &asked, Some(20.0), |asked| asked.sum(&["ms"]))]
+    vec![whole, against_pi(row, inside, &peer_runs, Some(20.0), |peer_runs| peer_runs.sum(&["ms"]))]
 }

@@ -90,14 +90,14 @@ impl Runs {
 
 /// The answers of peers in several rounds: one list of numbers for each peer.
 #[derive(Debug)]
-struct Asked<'a> {
+struct PeerRuns<'a> {
     peer: &'a Peer,
     answers: Vec<crate::peers::Answer>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> PeerRuns<'a> {
     fn of(peers: &'a [Peer]) -> Vec<Self> {
-        peers.iter().map(|peer| Asked { peer, answers: Vec::new() }).collect()
+        peers.iter().map(|peer| PeerRuns { peer, answers: Vec::new() }).collect()
     }
 
     fn ask(&mut self, arguments: &[&dyn AsRef<OsStr>]) {
@@ -132,16 +132,16 @@ impl<'a> Asked<'a> {
 fn against_pi<'a>(
     mut row: Row,
     ours: Stat,
-    asked: &[Asked<'a>],
+    peer_runs: &[PeerRuns<'a>],
     limit: Option<f64>,
-    value: impl Fn(&Asked<'a>) -> Option<Stat>,
+    value: impl Fn(&PeerRuns<'a>) -> Option<Stat>,
 ) -> Row {
     row = row.ours(crate::table::time(ours));
     let mut pi = None;
-    for asked in asked {
-        let Some(stat) = value(asked) else { continue };
-        row = row.theirs(asked.name(), crate::table::time(stat));
-        if asked.name() == "pi" {
+    for peer_runs in peer_runs {
+        let Some(stat) = value(peer_runs) else { continue };
+        row = row.theirs(peer_runs.name(), crate::table::time(stat));
+        if peer_runs.name() == "pi" {
             pi = Some(stat.median);
         }
     }

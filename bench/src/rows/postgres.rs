@@ -1,4 +1,5 @@
-//! Sessions in PostgreSQL, next to bare statements of the same client on the same server, fsync on.
+//! Rows about sessions in PostgreSQL, compared with bare statements of the same client on the same
+//! server, with fsync on.
 
 use crate::Bench;
 use crate::measure::{Stat, ms};

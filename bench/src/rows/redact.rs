@@ -1,4 +1,4 @@
-//! A session searched for secrets.
+//! Rows about searching a session for secrets.
 
 use super::Runs;
 use crate::Bench;

@@ -1,4 +1,4 @@
-//! The tree selector: its first picture, and what a key costs.
+//! Rows about the tree selector: the time to its first picture, and the time for a key.
 
 use crate::Bench;
 use crate::measure::{Stat, ms};

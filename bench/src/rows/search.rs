@@ -1,4 +1,4 @@
-//! A rare word in all sessions, next to looking for its bytes.
+//! Rows about searching all sessions for a rare word, compared with searching their bytes.
 
 use super::{QUICK_SESSIONS, Runs};
 use crate::Bench;

@@ -1,4 +1,5 @@
-//! A node of `treering serve` over PostgreSQL and over files, next to bare statements on the same server.
+//! Rows about a node of `treering serve` over PostgreSQL and over files, compared with bare
+//! statements on the same server.
 
 use crate::Bench;
 use crate::measure::{Stat, ms};

@@ -1,4 +1,4 @@
-//! The whole tree.
+//! Rows about reading the whole tree.
 
 use super::Runs;
 use crate::Bench;
@@ -80,15 +80,15 @@ fn children(bench: &Bench) -> Vec<Row> {
     let session = Session::open(&bench.data.large().path).unwrap();
     let tree = session.tree();
     let ids: Vec<String> = tree.ids().map(|id| id.to_string()).collect();
-    let (mut made, mut walked, mut asked) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut made, mut walked, mut peer_runs) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..bench.rounds(11) {
         // The lists are made when first asked for, and then kept: a fresh copy has none yet.
         let tree = tree.as_ref().clone();
         made.push(ms(|| tree.children(&ids[0]).unwrap()));
         walked.push(ms(|| tree.walk().map(|item| item.children).sum::<usize>()));
-        asked.push(ms(|| ids.iter().map(|id| tree.children(id).unwrap().len()).sum::<usize>()));
+        peer_runs.push(ms(|| ids.iter().map(|id| tree.children(id).unwrap().len()).sum::<usize>()));
     }
-    let [made, walked, asked] = [made, walked, asked].map(|times| Stat::of(&times));
+    let [made, walked, peer_runs] = [made, walked, peer_runs].map(|times| Stat::of(&times));
     let entries = table::thousands(ids.len());
     vec![
         Row::new(format!("children lists of all {entries} entries"))
@@ -97,6 +97,6 @@ fn children(bench: &Bench) -> Vec<Row> {
         Row::new(format!("`Tree::walk` over all {entries}, once these are there"))
             .ours(table::time(walked)),
         Row::new(format!("`Tree::children` of each of the {entries}, by id"))
-            .ours(table::time(asked)),
+            .ours(table::time(peer_runs)),
     ]
 }

@@ -1,5 +1,5 @@
-//! The usage of every session on a machine: the first time, when all are read, and again, when the cache knows
-//! them. Compared with counting the lines of the same files.
+//! Rows about the usage of all sessions on a machine, without a cache and with one, compared with
+//! counting the lines of the same files.
 
 use super::{QUICK_SESSIONS, Runs};
 use crate::Bench;

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use treering::context::ContextMessage;
 
 /// Larger contexts are not remembered, in bytes.
-const MOST: usize = 32 << 20;
+const MAX_REMEMBERED: usize = 32 << 20;
 
 /// The messages that were read last, shared by a session and its contexts.
 #[derive(Default)]
@@ -44,7 +44,7 @@ impl Remembered {
         context: &Arc<treering::Context>,
     ) -> PyResult<Bound<'py, PyList>> {
         let messages = &context.messages;
-        if messages.iter().map(|message| message.json.len()).sum::<usize>() > MOST {
+        if messages.iter().map(|message| message.json.len()).sum::<usize>() > MAX_REMEMBERED {
             self.clear();
             return dicts(py, messages);
         }

@@ -128,14 +128,14 @@ async fn ask(agent: &AgentSession, model: &dyn ChatModel, question: &str) -> Out
     });
     let turn = agent.prompt(model, question, Some(on_delta), &cancel);
     tokio::pin!(turn);
-    let said = tokio::select! {
-        said = &mut turn => said?,
+    let answer = tokio::select! {
+        answer = &mut turn => answer?,
         _ = tokio::signal::ctrl_c() => {
             cancel.cancel();
             turn.await?
         }
     };
-    Ok(match said.end {
+    Ok(match answer.end {
         TurnEnd::Failed(error) => error.to_string(),
         TurnEnd::Aborted => "(stopped)".to_owned(),
         _ => String::new(),

@@ -15,7 +15,7 @@ pub(crate) const FAILED: u8 = 1;
 /// The maximum length of an id that is compared with others, and the maximum number of similar ids
 /// that are named.
 const MAX_COMPARED: usize = 64;
-const MAX_NEAR: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 
 /// The advice about a symbolic link to nothing.
 const DANGLING: &str = "it is a symbolic link to a file that does not exist";
@@ -149,7 +149,7 @@ fn near(id: &str, file: &Path) -> Vec<String> {
         let known: Vec<char> = known.as_str().chars().take(wanted.len()).collect();
         treering_index::distance(&wanted, &known) <= 1 + usize::from(is_swapped(&wanted, &known))
     };
-    tree.ids().filter(is_near).take(MAX_NEAR).map(|id| id.to_string()).collect()
+    tree.ids().filter(is_near).take(MAX_SUGGESTIONS).map(|id| id.to_string()).collect()
 }
 
 /// Returns whether two adjacent characters are swapped.

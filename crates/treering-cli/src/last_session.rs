@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use treering::internal::fs::NewFile;
 
 /// The maximum number of directories that are kept.
-const MANY: usize = 500;
+const MAX_DIRECTORIES: usize = 500;
 
 /// The size above which the file is ignored; 500 lines with the longest paths are smaller.
 const MAX_SIZE: u64 = 8 * 1024 * 1024;
@@ -45,7 +45,7 @@ fn read(file: &Path) -> Option<String> {
 fn with(old: &str, dir: &str, session: &str) -> String {
     let is_other = |line: &&str| line.split_once('\t').is_some_and(|(known, _)| known != dir);
     let others: Vec<&str> = old.lines().filter(is_other).collect();
-    let kept = others.get(others.len().saturating_sub(MANY - 1)..).unwrap_or_default();
+    let kept = others.get(others.len().saturating_sub(MAX_DIRECTORIES - 1)..).unwrap_or_default();
     let mut text: String = kept.iter().map(|line| format!("{line}\n")).collect();
     text.push_str(&format!("{dir}\t{session}\n"));
     text
@@ -76,9 +76,9 @@ mod tests {
     fn the_latest_is_last_and_each_directory_is_there_once() {
         let old = "/a\t/s/1\n/b\t/s/2\nnonsense\n";
         assert_eq!(with(old, "/a", "/s/3"), "/b\t/s/2\n/a\t/s/3\n");
-        let many: String = (0..MANY + 9).map(|at| format!("/{at}\t/s\n")).collect();
+        let many: String = (0..MAX_DIRECTORIES + 9).map(|at| format!("/{at}\t/s\n")).collect();
         let text = with(&many, "/x", "/s");
-        assert_eq!(text.lines().count(), MANY);
+        assert_eq!(text.lines().count(), MAX_DIRECTORIES);
         assert!(text.ends_with("/x\t/s\n") && text.starts_with("/10\t"));
     }
 

@@ -62,7 +62,7 @@ struct Cli {
     command: Option<Command>,
     /// Continue the last session of this directory, in the terminal interface
     #[arg(short = 'c', long = "continue")]
-    go_on: bool,
+    continue_last: bool,
     /// Do not send long output to a pager
     #[arg(long, global = true)]
     no_pager: bool,
@@ -94,13 +94,13 @@ fn main() -> ExitCode {
     };
     let mut out = Output::stdout();
     let mut command = match cli.command {
-        Some(_) if cli.go_on => {
+        Some(_) if cli.continue_last => {
             let what = "-c cannot be combined with a command".to_owned();
             let hint = "leave out the command, or -c".to_owned();
             return exit(Err(Failure::Usage { what, hint }), None);
         }
         Some(command) => command,
-        None if cli.go_on => return exit(commands::go_on(&mut out), None),
+        None if cli.continue_last => return exit(commands::continue_last(&mut out), None),
         None if interface::has_terminal() => Command::default(),
         None => {
             return exit(self::command().print_help().map_err(Failure::Stdout), None);

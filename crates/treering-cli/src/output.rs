@@ -13,7 +13,7 @@ use std::path::Path;
 const USUAL_WIDTH: usize = 100;
 
 /// The width below which lines are not cut, but wrapped by the terminal.
-const NARROWEST: usize = 40;
+const MIN_CUT_WIDTH: usize = 40;
 
 /// The meaning of a piece of text; only this module decides its appearance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Output {
         let terminal = stdout.is_terminal();
         let width = wanted_width().or_else(|| {
             let (width, _) = terminal_size::terminal_size_of(&stdout).filter(|_| terminal)?;
-            Some(usize::from(width.0).max(NARROWEST))
+            Some(usize::from(width.0).max(MIN_CUT_WIDTH))
         });
         let out = BufWriter::with_capacity(64 * 1024, Stdout { out: stdout.lock(), terminal });
         let colors = colors_wanted(terminal);
@@ -212,7 +212,11 @@ impl Write for Output {
 /// given it on purpose.
 fn wanted_width() -> Option<usize> {
     let columns = std::env::var("COLUMNS").ok()?;
-    columns.parse().ok().filter(|columns| *columns > 0).map(|columns: usize| columns.max(NARROWEST))
+    columns
+        .parse()
+        .ok()
+        .filter(|columns| *columns > 0)
+        .map(|columns: usize| columns.max(MIN_CUT_WIDTH))
 }
 
 /// Returns whether to use colors, by the usual conventions: `NO_COLOR` takes precedence over

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn without_patience_there_is_no_waiting() {
+    fn a_zero_idle_timeout_does_not_wait() {
         let mut poll = PollLoop::new(&IdleTimeout { until_idle: Some(Duration::ZERO) }).unwrap();
         assert!(!poll.wait());
     }

@@ -6,7 +6,7 @@ use crate::error::Failure;
 use treering_usage::Prices;
 
 /// Returns the current prices.
-pub(crate) fn in_force() -> Result<Prices, Failure> {
+pub(crate) fn current() -> Result<Prices, Failure> {
     let mut prices = Prices::published();
     for (model, price) in &Config::current().prices {
         prices.set(model, price).map_err(|error| {

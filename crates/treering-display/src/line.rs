@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_is_the_first_that_says_something() {
+    fn one_line_is_the_first_with_text() {
         assert_eq!(one_line("\n  \n hello \t there\nworld", 100), "hello there");
         assert_eq!(one_line("\u{1b}[2J", 100), "\\x1b[2J");
         assert!(one_line(&"x ".repeat(100_000), 1000).len() < 2000);

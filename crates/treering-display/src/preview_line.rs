@@ -249,10 +249,10 @@ impl PreviewLine {
     /// Returns the first line of text, or the labels of the calls if there is no text, or else the first line
     /// of the thinking, marked as such.
     fn read_blocks(&mut self, blocks: &[Block<'_>]) -> String {
-        let (mut said, mut called, mut thought) = (String::new(), String::new(), None);
+        let (mut answer, mut called, mut thought) = (String::new(), String::new(), None);
         for block in blocks {
             match block {
-                Block::Text { text, .. } if said.is_empty() => said = headline(text),
+                Block::Text { text, .. } if answer.is_empty() => answer = headline(text),
                 Block::ToolCall { id, name, arguments, .. } => {
                     let call = Call::new(name, *arguments).label();
                     if called.len() < WIDTH {
@@ -267,7 +267,7 @@ impl PreviewLine {
             }
         }
         match thought.map(|thought| headline(thought)) {
-            _ if !said.is_empty() => said,
+            _ if !answer.is_empty() => answer,
             _ if !called.is_empty() => called,
             Some(thought) if thought.is_empty() => "[thinking]".to_owned(),
             Some(thought) => format!("[thinking] {thought}"),
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn thinking_alone_says_so() {
+    fn an_answer_of_thinking_alone_is_marked() {
         let session = treering::Session::in_memory("/project");
         let text = |content: &str| {
             let message = format!(r#"{{"role":"assistant","content":[{content}]}}"#);

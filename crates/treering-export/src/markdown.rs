@@ -427,7 +427,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_stays_in_its_place() {
+    fn contained_text_cannot_affect_what_follows() {
         assert_eq!(contained("a **b** `<c>`"), "a **b** `<c>`");
         assert_eq!(contained("<details>\n\nx"), "&lt;details>\n\nx");
         assert_eq!(contained("a <!-- b"), "a <!-- b");

@@ -15,7 +15,7 @@ const LISTED: usize = 10;
 const SUGGESTED: usize = 3;
 
 /// The number of characters of a name that are compared to find similar ones.
-const COMPARED: usize = 64;
+const MAX_COMPARED: usize = 64;
 
 /// The set of sessions in which an address by age counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,7 +195,7 @@ fn by_age(text: &str) -> Option<(Scope, usize)> {
 }
 
 /// The ways in which a word can match, the closest first.
-const WAYS: [fn(&SessionInfo, &str, &str) -> bool; 5] = [
+const MATCHERS: [fn(&SessionInfo, &str, &str) -> bool; 5] = [
     |session, text, _| session.id == text,
     |session, text, _| session.name.as_deref() == Some(text),
     |session, _, lower| session.name.as_ref().is_some_and(|name| name.to_lowercase() == lower),
@@ -213,7 +213,7 @@ fn by_word<'a>(
         return Ok(None);
     }
     let lower = text.to_lowercase();
-    for fits in WAYS {
+    for fits in MATCHERS {
         let mut fitting = sessions.iter().filter(|session| fits(session, text, &lower));
         let Some(first) = fitting.next() else { continue };
         let more: Vec<&&SessionInfo> = fitting.collect();
@@ -233,7 +233,7 @@ fn by_word<'a>(
 
 /// Returns names and ids that the user may have meant.
 fn near(text: &str, sessions: &[SessionInfo]) -> Vec<String> {
-    let wanted: Vec<char> = text.to_lowercase().chars().take(COMPARED).collect();
+    let wanted: Vec<char> = text.to_lowercase().chars().take(MAX_COMPARED).collect();
     if wanted.is_empty() {
         return Vec::new();
     }
@@ -242,7 +242,7 @@ fn near(text: &str, sessions: &[SessionInfo]) -> Vec<String> {
     for session in sessions {
         for word in session.name.as_deref().into_iter().chain([session.id.as_str()]) {
             let lower = word.to_lowercase();
-            let chars: Vec<char> = lower.chars().take(COMPARED).collect();
+            let chars: Vec<char> = lower.chars().take(MAX_COMPARED).collect();
             // A word may be the beginning of a long name, or be in the middle of it.
             let start = chars.get(..wanted.len()).unwrap_or(&chars);
             let mut away = distance(&wanted, &chars).min(distance(&wanted, start));

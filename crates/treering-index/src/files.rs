@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_somebody_named_is_looked_through_to_the_bottom() {
+    fn a_given_directory_is_searched_at_every_depth() {
         let at = |depth: usize| format!("{}s.jsonl", "d/".repeat(depth));
         let dir = tree(&[&at(0), &at(3), &at(16), &at(17)]);
         let place = Place::named(dir.path());
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_directory_is_told() {
+    fn a_path_that_is_no_directory_is_reported() {
         let dir = tree(&["file"]);
         let files = Files::of([&Place::named(dir.path().join("file"))]);
         assert_eq!(files.unreadable.len(), 1);

@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     #[cfg(all(unix, not(target_os = "macos")))]
-    fn sessions_that_begin_here_have_a_place_that_is_looked_at() {
+    fn new_sessions_are_created_in_a_place_that_is_searched() {
         let own = |vars: &[(&str, &str)]| {
             let places = places(vars);
             let own = places.own().map(Path::to_owned);
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn whoever_names_places_gets_only_those() {
+    fn given_places_replace_the_known_ones() {
         let found = places(&[("HOME", "/h"), (SESSIONS, "/a:/b")]);
         assert_eq!(
             found.iter().map(|place| &*place.dir).collect::<Vec<_>>(),

@@ -22,7 +22,7 @@ const TICK: i64 = 20_000_000;
 
 /// The maximum number of nanoseconds by which the clock of a file server may be ahead. A file with
 /// a later time was given it on purpose.
-const AHEAD: i64 = 3_600_000_000_000;
+const MAX_CLOCK_SKEW: i64 = 3_600_000_000_000;
 
 /// The index of all sessions in some directories.
 #[derive(Debug, Clone)]
@@ -245,7 +245,8 @@ impl<F: FnMut(Step<'_>)> Reading<F> {
                 // The file may be readable next time.
                 Err(error) => return self.skip_file(path.to_owned(), error.to_string(), false),
             };
-            let is_settled = |stamp: &&Stamp| !(now - TICK..now + AHEAD).contains(&stamp.modified);
+            let is_settled =
+                |stamp: &&Stamp| !(now - TICK..now + MAX_CLOCK_SKEW).contains(&stamp.modified);
             if let Some(stamp) = stamps.get(path).filter(is_settled) {
                 cache.put(path, *stamp, &known, events.as_ref());
             }

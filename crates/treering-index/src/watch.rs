@@ -114,7 +114,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn every_kind_of_change_is_told_once() {
+    fn every_kind_of_change_is_reported_once() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         for name in ["grows.jsonl", "shrinks.jsonl", "replaced.jsonl", "gone.jsonl", "same.jsonl"] {

@@ -9,7 +9,7 @@ use treering_display::text::prefix;
 const USUAL_TOKENS: u64 = 4000;
 
 /// The maximum number of tokens that a client can request.
-const MOST_TOKENS: u64 = 50_000;
+const MAX_TOKENS: u64 = 50_000;
 
 /// The number of bytes that are estimated as a token.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -29,7 +29,7 @@ pub(crate) struct Budget {
 
 impl Budget {
     pub(crate) fn new(asked: Option<u64>) -> Self {
-        let all = asked.unwrap_or(USUAL_TOKENS).clamp(100, MOST_TOKENS);
+        let all = asked.unwrap_or(USUAL_TOKENS).clamp(100, MAX_TOKENS);
         Budget { left: all, each: all / 2 }
     }
 
@@ -119,7 +119,7 @@ mod tests {
     fn a_budget_has_limits() {
         assert_eq!(Budget::new(None).left, USUAL_TOKENS);
         assert_eq!(Budget::new(Some(0)).left, 100);
-        assert_eq!(Budget::new(Some(u64::MAX)).left, MOST_TOKENS);
+        assert_eq!(Budget::new(Some(u64::MAX)).left, MAX_TOKENS);
         let mut budget = Budget::new(Some(100));
         assert!(budget.take(&"x".repeat(400)) && !budget.take("x"));
     }

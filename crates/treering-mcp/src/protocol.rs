@@ -348,8 +348,9 @@ mod tests {
         }
         let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(Message::parse(deep.as_bytes()).unwrap_err().1.code, ErrorCode::Parse);
-        let told = Message::parse(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-        assert!(matches!(told, Ok(Message::Notification { .. })));
+        let notification =
+            Message::parse(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        assert!(matches!(notification, Ok(Message::Notification { .. })));
         assert_eq!(
             Message::parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
             Ok(Message::Response)

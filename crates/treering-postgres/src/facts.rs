@@ -26,7 +26,7 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The maximum size of sessions that are read together.
 const SMALL: u64 = 1024 * 1024;
-const TOGETHER: u64 = 8 * 1024 * 1024;
+const MAX_BATCH: u64 = 8 * 1024 * 1024;
 
 /// The stored facts about a session.
 #[derive(Debug, Clone)]
@@ -241,7 +241,7 @@ impl PostgresStore {
         for stale in small {
             size += stale.length;
             batch.push(stale);
-            if size > TOGETHER {
+            if size > MAX_BATCH {
                 self.describe_small(&std::mem::take(&mut batch))?;
                 size = 0;
             }

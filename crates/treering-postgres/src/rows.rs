@@ -107,7 +107,7 @@ pub(crate) fn read_version(
     id: &str,
     deadline: Instant,
 ) -> Result<Option<LogVersion>, Failure> {
-    let row = connection.query_opt(sql::LOOK, &[&space, &id], deadline)?;
+    let row = connection.query_opt(sql::SELECT_STATE, &[&space, &id], deadline)?;
     Ok(row.and_then(|row| version_of(&row)))
 }
 

@@ -2,10 +2,10 @@
 //! security.
 
 /// Returns the length, the generation and the checkpoint of a session.
-pub(crate) const LOOK: &str =
+pub(crate) const SELECT_STATE: &str =
     "SELECT length, generation, checkpoint FROM treering.sessions WHERE space = $1 AND id = $2";
 
-/// Returns the same as [`LOOK`], with a write. If this is committed, everything that was read is
+/// Returns the same as [`SELECT_STATE`], with a write. If this is committed, everything that was read is
 /// committed as well: a standby that has this transaction has all earlier ones.
 pub(crate) const CONFIRM: &str = "UPDATE treering.sessions
     SET changed = pg_current_xact_id()::text::bigint

@@ -4,10 +4,10 @@ use crate::headers::{cookie_pairs, is_typed};
 use std::ops::Range;
 
 /// The maximum number of bytes of a command line that are read.
-const MOST: usize = 1024;
+const MAX_LENGTH: usize = 1024;
 
 /// The maximum number of undecoded bytes that are read: no escape is longer than sixteen bytes.
-const MOST_RAW: usize = 16 * MOST;
+const MAX_RAW_LENGTH: usize = 16 * MAX_LENGTH;
 
 /// The content of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +129,7 @@ pub(crate) fn passwords(tool: &Tool, text: &[u8], at: usize, found: &mut Vec<Ran
             return;
         }
     }
-    let mut words = CommandWords { text, at: end, end: text.len().min(end + MOST) };
+    let mut words = CommandWords { text, at: end, end: text.len().min(end + MAX_LENGTH) };
     while let Some(word) = words.next() {
         let bytes = text.get(word.clone()).unwrap_or_default();
         for (option, form, holds) in tool.options {
@@ -156,7 +156,7 @@ pub(crate) fn passwords(tool: &Tool, text: &[u8], at: usize, found: &mut Vec<Ran
 /// Returns whether a command may have one of the options, in a text that may still have escapes.
 pub(crate) fn may_have_password(tool: &Tool, raw: &[u8], at: usize) -> bool {
     let end = at + tool.word.len();
-    let after = raw.get(end..raw.len().min(end + MOST_RAW)).unwrap_or_default();
+    let after = raw.get(end..raw.len().min(end + MAX_RAW_LENGTH)).unwrap_or_default();
     let is_word = after.first().is_some_and(|byte| matches!(byte, b' ' | b'\\'));
     is_word
         && tool

@@ -263,12 +263,12 @@ fn percent_escape(text: &[u8]) -> Option<(EscapedBytes, usize)> {
 }
 
 fn color_code(text: &[u8]) -> Option<(EscapedBytes, usize)> {
-    const MOST: usize = 64;
+    const MAX_LENGTH: usize = 64;
     let length = match text.get(1)? {
         b'[' => {
             let rest = text.get(2..)?;
             let parameters =
-                rest.iter().take(MOST).take_while(|byte| matches!(byte, b' '..=b'?')).count();
+                rest.iter().take(MAX_LENGTH).take_while(|byte| matches!(byte, b' '..=b'?')).count();
             rest.get(parameters).filter(|byte| matches!(byte, b'@'..=b'~'))?;
             2 + parameters + 1
         }

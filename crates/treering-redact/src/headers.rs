@@ -101,10 +101,10 @@ pub(crate) fn cookies(text: &[u8], at: usize, found: &mut Vec<Range<usize>>) {
 pub(crate) fn cookie_pairs(text: &[u8], mut at: usize, found: &mut Vec<Range<usize>>) {
     const SESSIONS: &[&str] =
         &["sess", "sid", "auth", "token", "jwt", "csrf", "xsrf", "login", "remember", "key", "_id"];
-    const MOST: usize = 64;
+    const MAX_NAME: usize = 64;
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.:!#$%&*+^|~".contains(byte);
     let is_value = |byte: &u8| byte.is_ascii_graphic() && !b"\"'`,;\\<>{}".contains(byte);
-    for _ in 0..MOST {
+    for _ in 0..MAX_NAME {
         let rest = text.get(at..).unwrap_or_default();
         let name = rest.iter().take(128).take_while(|byte| is_name(byte)).count();
         if name == 0 {

@@ -5,10 +5,10 @@ use memchr::memmem;
 use std::ops::Range;
 
 /// The maximum length of the title of a key.
-const MOST_TITLE: usize = 64;
+const MAX_TITLE: usize = 64;
 
 /// The maximum length of a key.
-const MOST_KEY: usize = 16 * 1024;
+const MAX_KEY: usize = 16 * 1024;
 
 /// Returns the private key whose title begins with the `BEGIN ` at `at`, from its first dash to its
 /// last. If the key is incomplete, returns as much as there is.
@@ -20,16 +20,16 @@ pub(crate) fn private_key(text: &[u8], at: usize) -> Option<Range<usize>> {
     }
     let start = at - dashes.min(5);
     let rest = text.get(at..)?;
-    let title = rest.get(..rest.len().min(MOST_TITLE))?.strip_prefix(b"BEGIN ")?;
+    let title = rest.get(..rest.len().min(MAX_TITLE))?.strip_prefix(b"BEGIN ")?;
     let name_end = memmem::find(title, b"----")?;
     memmem::find(title.get(..name_end)?, b"PRIVATE KEY")?;
     let title_end = b"BEGIN ".len() + name_end;
     let body = title_end + rest.get(title_end..)?.iter().take_while(|byte| **byte == b'-').count();
-    let near = rest.get(body..rest.len().min(MOST_KEY))?;
+    let near = rest.get(body..rest.len().min(MAX_KEY))?;
     let end = memmem::find(near, b"--END ").or_else(|| memmem::find(near, b"-- END "));
     if let Some(end) = end {
         let last = near.get(end + 6..)?;
-        let last = last.get(..last.len().min(MOST_TITLE))?;
+        let last = last.get(..last.len().min(MAX_TITLE))?;
         let tail = memmem::find(last, b"----").map_or(0, |dashes| {
             let more = last.get(dashes..).unwrap_or_default();
             dashes + more.iter().take_while(|byte| **byte == b'-').count()
@@ -52,7 +52,7 @@ pub(crate) fn putty_key(text: &[u8], at: usize) -> Option<Range<usize>> {
         .take_while(|byte| !byte.is_ascii_whitespace() || **byte == b' ')
         .count();
     let body = start + count;
-    let near = text.get(body..text.len().min(body + MOST_KEY))?;
+    let near = text.get(body..text.len().min(body + MAX_KEY))?;
     let length = words(near);
     let blanks = near.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     (length > 0).then_some(body + blanks..body + length)
@@ -74,6 +74,6 @@ fn words(text: &[u8]) -> usize {
 
 /// Returns whether a private key may begin here, in a text that may still have escapes.
 pub(crate) fn may_be_private_key(raw: &[u8], at: usize) -> bool {
-    let title = raw.get(at..raw.len().min(at + 2 * MOST_TITLE)).unwrap_or_default();
+    let title = raw.get(at..raw.len().min(at + 2 * MAX_TITLE)).unwrap_or_default();
     memmem::find(title, b"PRIVATE KEY").is_some()
 }

@@ -14,7 +14,7 @@ pub(crate) struct KnownSecrets {
 }
 
 /// The minimum length of a part of a secret that lines are searched for.
-const LEAST_FRAGMENT: usize = 4;
+const MIN_FRAGMENT: usize = 4;
 
 impl KnownSecrets {
     /// Builds the search. Returns `None` if there are no secrets.
@@ -65,5 +65,5 @@ impl KnownSecrets {
 fn fragment(secret: &[u8]) -> Option<&[u8]> {
     let is_plain = |byte: &u8| byte.is_ascii_graphic() && !b"\"\\/%".contains(byte);
     let parts = secret.split(|byte| !is_plain(byte));
-    parts.max_by_key(|part| part.len()).filter(|part| part.len() >= LEAST_FRAGMENT)
+    parts.max_by_key(|part| part.len()).filter(|part| part.len() >= MIN_FRAGMENT)
 }

@@ -162,7 +162,7 @@ impl std::fmt::Debug for State {
 }
 
 /// The maximum number of secrets that are searched for everywhere.
-const MOST_KNOWN: usize = 10_000;
+const MAX_KNOWN: usize = 10_000;
 
 impl Redactor {
     /// Creates a redactor for one session, or for several that share their placeholders.
@@ -330,7 +330,7 @@ impl LineFilter for Redactor {
                 && value::is_secret(&found.secret, Strength::Strong, false);
             if is_sure {
                 let mut state = self.state();
-                if state.noticed.len() < MOST_KNOWN {
+                if state.noticed.len() < MAX_KNOWN {
                     state.noticed.entry(found.secret).or_insert(found.kind);
                 }
             }

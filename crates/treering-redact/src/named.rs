@@ -3,13 +3,13 @@
 //! A name is strong (`password`, `client_secret`) or weak (`token`, which a parser produces as
 //! well); [`crate::value`] decides which values count after which names.
 
-use crate::names::{MOST_NAME, NAMES, VENDORS, strength};
+use crate::names::{MAX_NAME, NAMES, VENDORS, strength};
 use crate::tokens::{SearchedText, starts_word};
 use crate::value::{Strength, is_jumbled, is_phrase, is_secret};
 use memchr::memmem;
 use std::ops::Range;
 
-const MOST_VALUE: usize = 512;
+const MAX_VALUE: usize = 512;
 
 fn is_name_byte(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
@@ -40,11 +40,10 @@ struct ValueStart {
 /// Returns the secret that is assigned to the name which contains the word of `length` bytes at
 /// `at`.
 pub(crate) fn assigned(text: &[u8], at: usize, length: usize) -> Option<Range<usize>> {
-    let before = text.get(at.saturating_sub(MOST_NAME)..at)?;
+    let before = text.get(at.saturating_sub(MAX_NAME)..at)?;
     let start = at - before.iter().rev().take_while(|byte| is_name_byte(byte)).count();
     let word_end = at + length;
-    let after =
-        text.get(word_end..)?.iter().take(MOST_NAME).take_while(|b| is_name_byte(b)).count();
+    let after = text.get(word_end..)?.iter().take(MAX_NAME).take_while(|b| is_name_byte(b)).count();
     let end = word_end + after;
     let name = text.get(start..end)?;
     let strength = strength(trim_dots(name))?;
@@ -54,9 +53,9 @@ pub(crate) fn assigned(text: &[u8], at: usize, length: usize) -> Option<Range<us
         return if value.needs_quote { None } else { bare_value(rest, &value, strength) };
     };
     let stop = |byte: &u8| *byte == quote || *byte < b' ';
-    let length = rest.iter().take(MOST_VALUE).take_while(|byte| !stop(byte)).count();
+    let length = rest.iter().take(MAX_VALUE).take_while(|byte| !stop(byte)).count();
     let inside = rest.get(..length)?;
-    if length < MOST_VALUE && rest.get(length).copied() != Some(quote) {
+    if length < MAX_VALUE && rest.get(length).copied() != Some(quote) {
         return None;
     }
     let is_one = match inside.contains(&b' ') {
@@ -64,7 +63,7 @@ pub(crate) fn assigned(text: &[u8], at: usize, length: usize) -> Option<Range<us
         false => is_secret(inside, strength, true),
     };
     let length = match length {
-        MOST_VALUE => rest.iter().take_while(|byte| !stop(byte)).count(),
+        MAX_VALUE => rest.iter().take_while(|byte| !stop(byte)).count(),
         length => length,
     };
     is_one.then_some(value.start..value.start + length)
@@ -79,7 +78,7 @@ fn trim_dots(name: &[u8]) -> &[u8] {
 /// Returns a value without quotes around it.
 fn bare_value(rest: &[u8], value: &ValueStart, strength: Strength) -> Option<Range<usize>> {
     let stop = |byte: &u8| *byte <= b' ' || b"\"'`,;&<>(){}[]|\\".contains(byte);
-    let length = rest.iter().take(MOST_VALUE).take_while(|byte| !stop(byte)).count();
+    let length = rest.iter().take(MAX_VALUE).take_while(|byte| !stop(byte)).count();
     let found = rest.get(..length)?;
     // A value before an opening bracket is a call or an index; punctuation that ends a sentence is
     // not part of it.
@@ -88,14 +87,14 @@ fn bare_value(rest: &[u8], value: &ValueStart, strength: Strength) -> Option<Ran
     }
     let dots =
         found.iter().rev().take_while(|byte| matches!(byte, b'.' | b':' | b'!' | b'?')).count();
-    let found = if length < MOST_VALUE { found.get(..length - dots)? } else { found };
+    let found = if length < MAX_VALUE { found.get(..length - dots)? } else { found };
     let is_one = is_secret(found, strength, false)
         || value.is_literal && strength >= Strength::Strong && is_jumbled(found);
     if !is_one || value.is_prose && !is_conspicuous(found) {
         return None;
     }
     let length = match length {
-        MOST_VALUE => rest.iter().take_while(|byte| !stop(byte)).count(),
+        MAX_VALUE => rest.iter().take_while(|byte| !stop(byte)).count(),
         _ => found.len(),
     };
     Some(value.start..value.start + length)
@@ -172,7 +171,7 @@ fn is_followed_by_value(text: &[u8], start: usize, end: usize) -> bool {
     if name.starts_with(b"--") {
         return true;
     }
-    let before = text.get(start.saturating_sub(MOST_NAME + 32)..start).unwrap_or_default();
+    let before = text.get(start.saturating_sub(MAX_NAME + 32)..start).unwrap_or_default();
     if sets_variable(before) {
         return true;
     }
@@ -206,7 +205,7 @@ fn sibling_value(text: &[u8], at: usize) -> Option<usize> {
 
 /// The maximum number of undecoded bytes that are read for at most 64 decoded bytes: no escape of
 /// one byte is longer than sixteen.
-const MOST_RAW: usize = 1024;
+const MAX_RAW_LENGTH: usize = 1024;
 
 /// Returns whether a value may be assigned to the name which contains a word, in bytes that may
 /// still have escapes. The result is never `false` if [`assigned`] finds a secret in the decoded
@@ -214,7 +213,8 @@ const MOST_RAW: usize = 1024;
 pub(crate) fn may_be_assigned(raw: &[u8], at: usize, length: usize, strength: Strength) -> bool {
     let end = at + length;
     let after = raw.get(end..).unwrap_or_default();
-    let name_end = end + after.iter().take(MOST_RAW).take_while(|byte| is_name_byte(byte)).count();
+    let name_end =
+        end + after.iter().take(MAX_RAW_LENGTH).take_while(|byte| is_name_byte(byte)).count();
     if !may_be_whole(raw, at, length) {
         return false;
     }
@@ -245,10 +245,10 @@ pub(crate) fn may_be_assigned(raw: &[u8], at: usize, length: usize, strength: St
         }
         Some(_) if !has_blank => false,
         Some(_) => {
-            let before = raw.get(word.saturating_sub(MOST_NAME)..word).unwrap_or_default();
+            let before = raw.get(word.saturating_sub(MAX_NAME)..word).unwrap_or_default();
             let start = word - before.iter().rev().take_while(|byte| is_name_byte(byte)).count();
             let name = raw.get(start..name_end).unwrap_or_default();
-            let before = raw.get(start.saturating_sub(MOST_RAW)..start).unwrap_or_default();
+            let before = raw.get(start.saturating_sub(MAX_RAW_LENGTH)..start).unwrap_or_default();
             let is_strong = strength >= Strength::Strong;
             is_strong && raw.get(at..).unwrap_or_default().starts_with(b"is ")
                 || memmem::find(name, b"--").is_some()
@@ -269,7 +269,7 @@ fn may_have_sibling(raw: &[u8], at: usize) -> bool {
 /// Returns whether a weak word may be the name of a secret, according to the name it is in: `key`
 /// alone is not enough.
 fn may_be_weak(raw: &[u8], at: usize, name_end: usize) -> bool {
-    let before = raw.get(at.saturating_sub(MOST_NAME)..at).unwrap_or_default();
+    let before = raw.get(at.saturating_sub(MAX_NAME)..at).unwrap_or_default();
     let start = at - before.iter().rev().take_while(|byte| is_name_byte(byte)).count();
     let lower = raw.get(start..name_end).unwrap_or_default().to_ascii_lowercase();
     let is = |word: &str| memmem::find(&lower, word.as_bytes()).is_some();
@@ -307,8 +307,8 @@ fn may_be_whole(raw: &[u8], at: usize, length: usize) -> bool {
 /// the bytes before it. The value of the pair is then another member of the same object, at any
 /// distance.
 fn is_value_of_name(raw: &[u8], end: usize) -> bool {
-    let before = raw.get(end.saturating_sub(MOST_RAW)..end).unwrap_or_default();
-    let Some(quote) = memchr::memrchr(b'"', before) else { return before.len() == MOST_RAW };
+    let before = raw.get(end.saturating_sub(MAX_RAW_LENGTH)..end).unwrap_or_default();
+    let Some(quote) = memchr::memrchr(b'"', before) else { return before.len() == MAX_RAW_LENGTH };
     let before = before.get(..quote).unwrap_or_default();
     let gap = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b':' | b'"');
     let gaps = before.iter().rev().take_while(gap).count();
@@ -319,7 +319,7 @@ fn is_value_of_name(raw: &[u8], end: usize) -> bool {
 /// Returns the position after bytes that can be between a name and its value, including escapes;
 /// `None` if there are too many to decide.
 fn skip_between(raw: &[u8], mut at: usize, allowed: &[u8]) -> Option<usize> {
-    let most = at + MOST_RAW;
+    let most = at + MAX_RAW_LENGTH;
     while at < most {
         match raw.get(at) {
             Some(b'\\') => {

@@ -255,12 +255,12 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// The maximum length of a name on one side of its word.
-pub(crate) const MOST_NAME: usize = 64;
+pub(crate) const MAX_NAME: usize = 64;
 
 /// Returns the strength of the evidence that a name gives about its value; `None` if it is not the
 /// name of a secret.
 pub(crate) fn strength(name: &[u8]) -> Option<Strength> {
-    if name.len() > 2 * MOST_NAME {
+    if name.len() > 2 * MAX_NAME {
         return None;
     }
     let lower = name.to_ascii_lowercase();

@@ -105,7 +105,7 @@ pub(crate) struct Candidates {
 impl Candidates {
     /// The maximum number of positions that are kept for a line; with more of them the whole line
     /// is searched.
-    const MOST: usize = 1024;
+    const MAX_POSITIONS: usize = 1024;
 
     /// Returns candidates for a line that has to be searched as a whole.
     pub(crate) fn all() -> Self {
@@ -123,7 +123,7 @@ impl Candidates {
     }
 
     pub(crate) fn push(&mut self, at: usize) -> ControlFlow<()> {
-        if self.positions.len() == Self::MOST {
+        if self.positions.len() == Self::MAX_POSITIONS {
             *self = Candidates::all();
             return ControlFlow::Break(());
         }
@@ -471,12 +471,12 @@ fn is_placeholder(text: &[u8], span: Range<usize>) -> bool {
 
 /// Compiles a custom pattern.
 fn custom(name: &str, pattern: &str) -> Result<Regex, PatternError> {
-    const MOST: usize = 1 << 20;
+    const MAX_SIZE: usize = 1 << 20;
     let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if name.is_empty() || name.len() > 32 || !name.bytes().all(is_name) {
         return Err(PatternError::Name(name.to_owned()));
     }
-    let built = RegexBuilder::new(pattern).size_limit(MOST).dfa_size_limit(MOST).build();
+    let built = RegexBuilder::new(pattern).size_limit(MAX_SIZE).dfa_size_limit(MAX_SIZE).build();
     let regex = built.map_err(|error| {
         PatternError::Invalid(
             name.to_owned(),

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// The maximum number of bytes that are read backwards: more than any token and an escape before
 /// it.
-const MOST_BACK: usize = 48;
+const MAX_BACKWARD: usize = 48;
 
 /// A token with a mark in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Special {
         let (start, end) = match self {
             Special::Telegram => {
                 bytes.get(at..)?.strip_prefix(b":AA")?;
-                let digits = run_back(bytes, at, Digits, MOST_BACK);
+                let digits = run_back(bytes, at, Digits, MAX_BACKWARD);
                 let length = run(bytes, at + 1, Url, 37);
                 if !is_run(digits, 8..=10) || !(34..=36).contains(&length) {
                     return None;
@@ -92,7 +92,7 @@ impl Special {
             Special::Mailchimp => {
                 bytes.get(at..)?.strip_prefix(b"-us")?;
                 let (hex, digits) =
-                    (run_back(bytes, at, Hex, MOST_BACK), run(bytes, at + 3, Digits, 3));
+                    (run_back(bytes, at, Hex, MAX_BACKWARD), run(bytes, at + 3, Digits, 3));
                 if !is_run(hex, 32..=32) || !(1..=2).contains(&digits) {
                     return None;
                 }
@@ -101,7 +101,7 @@ impl Special {
             Special::Atlas => {
                 bytes.get(at..)?.strip_prefix(b".atlasv1.")?;
                 let (name, secret) =
-                    (run_back(bytes, at, Alnum, MOST_BACK), run(bytes, at + 9, Url, 80));
+                    (run_back(bytes, at, Alnum, MAX_BACKWARD), run(bytes, at + 9, Url, 80));
                 if !is_run(name, 14..=14) || secret < 50 {
                     return None;
                 }
@@ -110,7 +110,7 @@ impl Special {
             Special::MaxMind => {
                 bytes.get(at..)?.strip_prefix(b"_mmk")?;
                 let secret = run_back(bytes, at, Alnum, 30);
-                let name = run_back(bytes, at.checked_sub(secret + 1)?, Alnum, MOST_BACK);
+                let name = run_back(bytes, at.checked_sub(secret + 1)?, Alnum, MAX_BACKWARD);
                 if secret != 29 || !is_run(name, 6..=6) || bytes.get(at - secret - 1) != Some(&b'_')
                 {
                     return None;

@@ -143,8 +143,8 @@ fn is_mixed(token: &[u8]) -> bool {
 
 /// Returns the JSON web token at `at`: three parts, the first of which begins with `{"`.
 pub(crate) fn web_token(text: SearchedText<'_>, at: usize) -> Option<Range<usize>> {
-    const MOST_HEADER: usize = 2048;
-    const MOST: usize = 16 * 1024;
+    const MAX_HEADER: usize = 2048;
+    const MAX_LENGTH: usize = 16 * 1024;
     let bytes = text.bytes;
     if !bytes.get(at..)?.starts_with(b"eyJ") || !starts_word(text, at) {
         return None;
@@ -152,16 +152,16 @@ pub(crate) fn web_token(text: SearchedText<'_>, at: usize) -> Option<Range<usize
     if matches!(at.checked_sub(1).and_then(|before| bytes.get(before)), Some(b'.' | b'-')) {
         return None;
     }
-    let header = run(bytes, at, Alphabet::Url, MOST_HEADER);
+    let header = run(bytes, at, Alphabet::Url, MAX_HEADER);
     let dot = at + header;
     if header < 12 || bytes.get(dot) != Some(&b'.') || !bytes.get(dot + 1..)?.starts_with(b"eyJ") {
         return None;
     }
-    let payload = run(bytes, dot + 1, Alphabet::Url, MOST);
+    let payload = run(bytes, dot + 1, Alphabet::Url, MAX_LENGTH);
     let second = dot + 1 + payload;
     // A token without its signature still contains the secret data.
     let signature = match bytes.get(second) {
-        Some(b'.') => 1 + run(bytes, second + 1, Alphabet::Url, MOST),
+        Some(b'.') => 1 + run(bytes, second + 1, Alphabet::Url, MAX_LENGTH),
         _ => 0,
     };
     (payload >= 8).then_some(at..second + signature)

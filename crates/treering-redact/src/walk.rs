@@ -155,10 +155,10 @@ fn string_end(line: &[u8], at: usize) -> Option<usize> {
 
 /// Returns the path to a value: `message.content[0].text`.
 pub(crate) fn field(line: &[u8], levels: &[OpenContainer]) -> String {
-    const MOST: usize = 8;
+    const MAX_LEVELS: usize = 8;
     let mut path = String::new();
     for (depth, level) in levels.iter().enumerate() {
-        if depth == MOST {
+        if depth == MAX_LEVELS {
             path.push('…');
             break;
         }

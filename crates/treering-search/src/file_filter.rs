@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_meant_by_the_end_of_its_path() {
+    fn a_file_is_matched_by_the_end_of_its_path() {
         let is = |wanted: &str, path: &str| FileFilter::new(wanted, Case::Ignored).is(path, "/p");
         assert!(is("main.rs", "src/main.rs"));
         assert!(is("src/main.rs", "/p/src/Main.rs"));

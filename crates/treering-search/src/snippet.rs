@@ -59,7 +59,7 @@ pub(crate) fn snippet(query: &Query, text: &str, width: usize) -> Snippet {
 }
 
 /// The maximum number of bytes that are read for a column.
-const MOST: usize = 32;
+const MAX_BYTES_PER_COLUMN: usize = 32;
 
 /// Returns the window around a match: a third of the width before it, the rest from its beginning
 /// on.
@@ -67,7 +67,7 @@ fn window(text: &str, found: &Range<usize>, width: usize) -> Range<usize> {
     let before = text.get(..found.start).unwrap_or_default();
     // Characters without width must not make the line long, and a text of megabytes must not be
     // searched.
-    let from = floor(before, before.len().saturating_sub(width * MOST));
+    let from = floor(before, before.len().saturating_sub(width * MAX_BYTES_PER_COLUMN));
     let mut start = found.start;
     let mut used = 0;
     for (at, cluster) in before.get(from..).unwrap_or_default().grapheme_indices(true).rev() {
@@ -79,7 +79,7 @@ fn window(text: &str, found: &Range<usize>, width: usize) -> Range<usize> {
         start = from + at;
     }
     let room = width.saturating_sub(used.min(width / 3));
-    let to = floor(text, start.saturating_add(width * MOST));
+    let to = floor(text, start.saturating_add(width * MAX_BYTES_PER_COLUMN));
     let mut end = found.start;
     used = 0;
     for (at, cluster) in text.get(found.start..to).unwrap_or_default().grapheme_indices(true) {

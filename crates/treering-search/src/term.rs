@@ -76,13 +76,14 @@ impl Term {
     /// Returns whether a title contains this word approximately: all its letters in order, from the
     /// beginning of a word on and close together.
     pub(crate) fn is_nearly_in(&self, title: &str) -> bool {
-        const FEW: usize = 3;
-        const MOST: usize = 1000;
+        const MIN_LETTERS: usize = 3;
+        const MAX_CHARACTERS: usize = 1000;
         let wanted: Vec<char> = self.letters.chars().collect();
-        if wanted.len() < FEW {
+        if wanted.len() < MIN_LETTERS {
             return false;
         }
-        let title: Vec<char> = title.chars().take(MOST).flat_map(char::to_lowercase).collect();
+        let title: Vec<char> =
+            title.chars().take(MAX_CHARACTERS).flat_map(char::to_lowercase).collect();
         let begins = |at: usize| at == 0 || title.get(at - 1).is_some_and(|c| !c.is_alphanumeric());
         (0..title.len()).filter(|&at| begins(at)).any(|start| {
             let mut left = wanted.iter().peekable();

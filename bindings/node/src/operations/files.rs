@@ -203,7 +203,7 @@ fn list_files(args: &Args) -> Answer {
     };
     match args.flag("byMessages")? {
         true => catalog::infos_without_usage(&paths, |path, info, _| {
-            keep(path, info.map(|(info, said)| brief(&info, said)));
+            keep(path, info.map(|(info, last_message)| brief(&info, last_message)));
         }),
         false => catalog::infos(&paths, |path, info, _| {
             keep(path, info.map(|info| info.to_data()));
@@ -212,15 +212,15 @@ fn list_files(args: &Args) -> Answer {
     Ok(Outcome::of(Data::List(found)))
 }
 
-/// Returns what pi's lists show of a session. `said` is the time in its last message.
-fn brief(info: &SessionInfo, said: Option<i64>) -> Data {
+/// Returns what pi's lists show of a session. `last_message` is the time of its last message.
+fn brief(info: &SessionInfo, last_message: Option<i64>) -> Data {
     Data::Record(vec![
         ("id", info.id.as_str().to_data()),
         ("cwd", info.cwd.to_data()),
         ("name", info.name.to_data()),
         ("parent_session", info.parent_session.to_data()),
         ("created", info.created.to_data()),
-        ("modified", said.unwrap_or(info.modified).to_data()),
+        ("modified", last_message.unwrap_or(info.modified).to_data()),
         ("message_count", info.message_count.to_data()),
         ("first_message", info.first_message.to_data()),
     ])

@@ -20,7 +20,7 @@ const LONGEST_KEY: usize = 64;
 /// The number of keys in the same place that are compared.
 const ALTERNATIVES: usize = 8;
 /// Objects with fewer keys are built faster than copied.
-const FEWEST: usize = 3;
+const MIN_COPIED_KEYS: usize = 3;
 /// A larger buffer of texts is given back.
 const LARGEST_BUFFER: usize = 1 << 20;
 
@@ -193,7 +193,7 @@ impl Memory {
             dict.set_item(key, value)?;
         }
         if let Some(shape) = shape
-            && keys.len() >= FEWEST
+            && keys.len() >= MIN_COPIED_KEYS
         {
             shape.seen += 1;
             // An object with a key twice has no template.

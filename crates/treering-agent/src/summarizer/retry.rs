@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn only_passing_troubles_are_worth_another_attempt() {
+    fn only_transient_errors_are_retried() {
         let transient: Vec<u16> = [200, 400, 401, 404, 408, 413, 429, 500, 501, 503, 529]
             .into_iter()
             .filter(|status| is_transient(*status))

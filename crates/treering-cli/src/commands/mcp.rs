@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let server = McpServer::new(Settings {
         project: sessions::project(&places),
         sessions: Arc::new(SessionIndex::new(places)),
-        prices: prices::in_force()?,
+        prices: prices::current()?,
         zone,
         access: if args.write { Access::ReadWrite } else { Access::ReadOnly },
         clock: clock::now,

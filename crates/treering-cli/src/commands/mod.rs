@@ -49,7 +49,7 @@ mod watch;
 
 pub(crate) use fork::absolute;
 pub(crate) use mcp::run as serve_mcp;
-pub(crate) use open::go_on;
+pub(crate) use open::continue_last;
 
 use crate::error::Failure;
 use crate::output::{self, Output};

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
 }
 
 /// Continues the last session of this directory.
-pub(crate) fn go_on(out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn continue_last(out: &mut Output) -> Result<(), Failure> {
     let dir = interface::current_dir()?;
     let file = match last_session::of(&dir) {
         Some(file) => file,

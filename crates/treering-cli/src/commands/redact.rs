@@ -72,7 +72,7 @@ fn output_path(file: &Path) -> PathBuf {
 }
 
 /// The maximum number of places of a kind that are shown.
-const MOST_PLACES: usize = 5;
+const MAX_PLACES: usize = 5;
 
 fn write(
     report: &Report,
@@ -97,7 +97,7 @@ fn write(
         writeln!(out, "{kind}  {distinct}, {times}")?;
         let places: Vec<&Place> =
             report.places.iter().filter(|place| place.kind == sum.kind).collect();
-        for place in places.iter().take(MOST_PLACES) {
+        for place in places.iter().take(MAX_PLACES) {
             let entry = match &place.entry {
                 Some(id) => ids.show(id),
                 None => format!("line {}", place.line),
@@ -106,7 +106,7 @@ fn write(
             let place = format!("  #{} {entry} {}{times}", place.number, safe_line(&place.field));
             writeln!(out, "{}", out.paint(Style::Dim, &place))?;
         }
-        if let Some(more) = places.len().checked_sub(MOST_PLACES).filter(|more| *more > 0) {
+        if let Some(more) = places.len().checked_sub(MAX_PLACES).filter(|more| *more > 0) {
             let more = out.paint(Style::Dim, &format!("  … and {more} more: --json lists them"));
             writeln!(out, "{more}")?;
         }

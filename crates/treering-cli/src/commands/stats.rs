@@ -92,7 +92,7 @@ struct StatsReport {
 
 impl StatsReport {
     fn of_one(session: &Session, file: &Path, branch: Option<&EntryId>) -> Result<Self, Failure> {
-        let mut ledger = Ledger::default().with_prices(Arc::new(prices::in_force()?));
+        let mut ledger = Ledger::default().with_prices(Arc::new(prices::current()?));
         let added = match branch {
             Some(leaf) => ledger.add_branch(session, leaf)?,
             None => ledger.add(session)?,
@@ -108,7 +108,7 @@ impl StatsReport {
 
     /// Returns the totals of the sessions that can be read, and the errors of the others.
     fn of_many(files: &[SessionArg]) -> Result<(Self, Vec<treering::Error>), Failure> {
-        let mut ledger = Ledger::default().with_prices(Arc::new(prices::in_force()?));
+        let mut ledger = Ledger::default().with_prices(Arc::new(prices::current()?));
         let (mut sessions, mut failed) = (Vec::new(), Vec::new());
         let (meter, total) = (Meter::new(), files.len());
         for (done, file) in files.iter().enumerate() {

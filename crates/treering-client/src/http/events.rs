@@ -11,7 +11,7 @@ use treering::store::Mark;
 use treering::{Error, SessionId};
 
 /// The longest time without data from a server, which sends comments in between.
-const SILENCE: Duration = Duration::from_secs(60);
+const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The maximum size of a line of an event.
 const MAX_LINE: u64 = 256 * 1024 * 1024;
@@ -140,7 +140,7 @@ impl Events {
         }
         let mut attempts = self.nodes.attempts(0);
         loop {
-            match self.nodes.stream(&request, SILENCE) {
+            match self.nodes.stream(&request, READ_TIMEOUT) {
                 Ok(body) => {
                     self.stream = Some(Stream { lines: BufReader::new(Box::new(body)) });
                     return Ok(());

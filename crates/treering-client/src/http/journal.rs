@@ -30,7 +30,7 @@ struct LogState {
     /// The length that the server reported last.
     length: u64,
     /// Whether the server has reported a length.
-    is_told: bool,
+    has_length: bool,
     /// Whether the length was reported when the log was opened, so that the first call of `len`
     /// needs no request.
     is_new: bool,
@@ -80,7 +80,7 @@ impl HttpJournal {
             // The session was removed and created again, so this is another log.
             known.window.clear();
         }
-        (known.length, known.is_told) = (length, true);
+        (known.length, known.has_length) = (length, true);
     }
 
     /// Reads bytes from the server, and the length of the log.
@@ -124,7 +124,7 @@ impl HttpJournal {
     fn appended(&self, start: u64, lines: &[u8], length: u64) -> Appended {
         let mut known = self.known();
         known.window.insert(start, lines);
-        (known.length, known.is_told) = (known.length.max(length), true);
+        (known.length, known.has_length) = (known.length.max(length), true);
         known.is_new = false;
         Appended { start }
     }
@@ -167,7 +167,7 @@ impl Journal for HttpJournal {
             let got = known.window.read(offset, buffer);
             // Readers fill their buffers beyond the end; they use the length to find out whether
             // the log has grown.
-            if got > 0 || known.is_told && offset >= known.length {
+            if got > 0 || known.has_length && offset >= known.length {
                 return Ok(got);
             }
             let length = known.length;

@@ -17,7 +17,7 @@ const PER_NODE: Duration = Duration::from_secs(10);
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// The expected speed of a slow connection in bytes per second: larger bodies get more time.
-const SLOW: u64 = 256 * 1024;
+const MIN_BYTES_PER_SECOND: u64 = 256 * 1024;
 
 /// The first pause between two attempts, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
@@ -121,7 +121,7 @@ impl Nodes {
 
     /// Begins a call with a body of this many bytes.
     pub(crate) fn attempts(&self, bytes: usize) -> Attempts<'_> {
-        let extra = Duration::from_secs(bytes as u64 / SLOW);
+        let extra = Duration::from_secs(bytes as u64 / MIN_BYTES_PER_SECOND);
         let until = Instant::now() + self.deadline + extra;
         let (pause, failed_nodes) = (PAUSES.0, 0);
         Attempts { nodes: self, until, extra, pause, failed_nodes, is_uncertain: false }

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_goes_on_gets_more_each_time() {
+    fn sequential_reads_get_growing_windows() {
         let mut window = Window::default();
         let (mut at, mut sizes) = (0, Vec::new());
         for _ in 0..8 {

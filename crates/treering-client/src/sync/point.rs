@@ -68,7 +68,7 @@ impl SyncPoint {
 }
 
 /// The size of a range in which differences are searched byte by byte.
-const NEAR: u64 = 64 * 1024;
+const SMALL_RANGE: u64 = 64 * 1024;
 
 fn common(source: &Log, target: &Log) -> io::Result<u64> {
     if source.title != target.title {
@@ -80,7 +80,7 @@ fn common(source: &Log, target: &Log) -> io::Result<u64> {
         return Ok(high);
     }
     let mut low = start;
-    while high - low > NEAR {
+    while high - low > SMALL_RANGE {
         // The start of a line has the id of its record, so positions between lines are compared.
         let middle = source.line_start(low + (high - low) / 2)?;
         if middle <= low {
@@ -99,7 +99,7 @@ fn common(source: &Log, target: &Log) -> io::Result<u64> {
 /// Returns the position of the first difference between two logs within a range.
 fn first_difference(source: &Log, target: &Log, mut low: u64, high: u64) -> io::Result<u64> {
     while low < high {
-        let next = high.min(low + NEAR);
+        let next = high.min(low + SMALL_RANGE);
         let (ours, theirs) = (source.bytes(low..next)?, target.bytes(low..next)?);
         let same = ours.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
         if same < ours.len() {

@@ -89,11 +89,11 @@ impl Filter {
         if entry.silent && !entry.is_leaf {
             return false;
         }
-        let is_said = !is_bookkeeping(entry.kind) && !entry.sidechain;
+        let is_conversation = !is_bookkeeping(entry.kind) && !entry.sidechain;
         match self {
-            Filter::Default => is_said,
-            Filter::NoTools => is_said && entry.role != Some(Role::ToolResult),
-            Filter::UserOnly => is_said && entry.role == Some(Role::User),
+            Filter::Default => is_conversation,
+            Filter::NoTools => is_conversation && entry.role != Some(Role::ToolResult),
+            Filter::UserOnly => is_conversation && entry.role == Some(Role::User),
             Filter::LabeledOnly => entry.labeled,
             Filter::All => true,
         }

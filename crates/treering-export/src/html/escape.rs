@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn every_special_byte_is_found_wherever_it_stands() {
+    fn every_special_byte_is_found_at_every_offset() {
         for byte in 0..=u8::MAX {
             for place in 0..20 {
                 for filler in [b'x', b'\n', 0x20, 0x7e, byte] {

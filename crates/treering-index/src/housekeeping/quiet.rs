@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use treering::internal::fs::{self, Access, File};
 
 /// The time after a write during which a session may still be in use, in milliseconds.
-const MOMENT: i64 = 10_000;
+const QUIET_TIME: i64 = 10_000;
 
 /// The treatment of a session that was modified a moment ago.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,9 @@ pub fn hold(path: &Path, recent: Recent, now: i64) -> Result<File, Refusal> {
         Err(TryLockError::WouldBlock) => return Err(Reason::Locked.of(path)),
         Err(TryLockError::Error(error)) => return Err(cannot(error)),
     }
-    if recent == Recent::Refused && (-MOMENT..MOMENT).contains(&idle(metadata.modified, now)) {
+    if recent == Recent::Refused
+        && (-QUIET_TIME..QUIET_TIME).contains(&idle(metadata.modified, now))
+    {
         return Err(Reason::Recent.of(path));
     }
     Ok(file)
@@ -51,7 +53,7 @@ pub fn hold(path: &Path, recent: Recent, now: i64) -> Result<File, Refusal> {
 pub fn check_idle(path: &Path, now: i64) -> Result<(), Refusal> {
     check_is_file(path)?;
     let metadata = fs::metadata(path).map_err(|error| Reason::Io(error).of(path))?;
-    match (-MOMENT..MOMENT).contains(&idle(metadata.modified, now)) {
+    match (-QUIET_TIME..QUIET_TIME).contains(&idle(metadata.modified, now)) {
         true => Err(Reason::Recent.of(path)),
         false => Ok(()),
     }

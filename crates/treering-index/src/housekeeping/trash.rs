@@ -14,7 +14,7 @@ use treering::dialect::SessionNames;
 use treering::internal::fs::{self, Access, NewFile};
 
 /// The maximum number of files with the same name in the trash.
-const MAX_SAME: usize = 10_000;
+const MAX_SAME_NAME: usize = 10_000;
 
 /// A trash directory.
 #[derive(Debug, Clone)]
@@ -149,7 +149,7 @@ impl Trash {
     /// Returns an unused name, and its note, which reserves the name.
     fn reserve(&self, path: &Path, now: i64) -> io::Result<(PathBuf, Option<PathBuf>)> {
         let name = path.file_name().unwrap_or_default();
-        for attempt in 1..=MAX_SAME {
+        for attempt in 1..=MAX_SAME_NAME {
             let mut free = name.to_owned();
             if attempt > 1 {
                 free.push(format!(".{attempt}"));

@@ -25,7 +25,7 @@ const MAX_LAYOUTS: usize = 4;
 
 /// The number of answers up to which they are read one by one; more are read in one pass over the
 /// log.
-const FEW: usize = 512;
+const MAX_READ_SINGLY: usize = 512;
 
 /// The length of a log up to which it is read before the first window is built.
 const SMALL: u64 = 24 << 20;
@@ -297,7 +297,7 @@ impl PageTree {
         if unknown.is_empty() {
             return Ok(true);
         }
-        if unknown.len() <= FEW {
+        if unknown.len() <= MAX_READ_SINGLY {
             self.read(session, unknown.into_iter())?;
             return Ok(true);
         }

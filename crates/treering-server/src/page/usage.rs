@@ -20,7 +20,7 @@ use treering_usage::{GroupBy, Prices, Report, UsageEvents, UsageSession, Zone, c
 
 /// The time after which no further session is read for a response; the rest is read for the next
 /// one.
-const PATIENCE: Duration = Duration::from_secs(4);
+const TIME_LIMIT: Duration = Duration::from_secs(4);
 
 /// The maximum number of rows of a chart, except for days.
 const BARS: usize = 25;
@@ -92,7 +92,7 @@ impl UsageCache {
                 let known = self.lock().get(&key).filter(|known| known.size == info.size).cloned();
                 let events = match known {
                     Some(known) => known.events,
-                    None if start.elapsed() > PATIENCE => {
+                    None if start.elapsed() > TIME_LIMIT => {
                         counted.missing += 1;
                         continue;
                     }

@@ -176,7 +176,7 @@ api_object! { answer
 }
 
 /// The largest number of places in a report.
-const MOST_PLACES: usize = 1000;
+const MAX_PLACES: usize = 1000;
 
 impl From<&Report> for Secrets {
     fn from(report: &Report) -> Self {
@@ -185,7 +185,7 @@ impl From<&Report> for Secrets {
             distinct: sum.distinct,
             occurrences: sum.occurrences,
         });
-        let places = report.places.iter().take(MOST_PLACES).map(|place| SecretPlace {
+        let places = report.places.iter().take(MAX_PLACES).map(|place| SecretPlace {
             kind: place.kind.clone(),
             number: place.number,
             entry: place.entry.clone(),

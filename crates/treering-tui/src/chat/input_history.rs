@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_walks_back_and_comes_home_to_the_draft() {
+    fn walking_through_the_history_ends_at_the_draft() {
         let mut history = InputHistory::default();
         assert_eq!(history.back("x"), None);
         history.replace(vec!["a".into()]);

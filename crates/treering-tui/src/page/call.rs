@@ -13,7 +13,7 @@ use treering_display::tool::{self, Arguments, Call};
 const INDENT: usize = 2;
 const BLANKS: &str = "  ";
 /// The longest description of a call, in characters.
-const MAX_ABOUT: usize = 160;
+const MAX_DESCRIPTION: usize = 160;
 
 /// Adds a call.
 pub(super) fn write(writer: &mut PageWriter, name: &str, raw: Option<&[u8]>) {
@@ -21,7 +21,7 @@ pub(super) fn write(writer: &mut PageWriter, name: &str, raw: Option<&[u8]>) {
     let arguments = call.arguments();
     let about = match arguments {
         Arguments::Command(_) | Arguments::Json(_) => String::new(),
-        _ => call.about(MAX_ABOUT),
+        _ => call.about(MAX_DESCRIPTION),
     };
     let mut spans = vec![StyledSpan::new(Tone::Tool, &format!("→ {}", excerpt(name, 80)))];
     if !about.is_empty() {
@@ -88,7 +88,7 @@ fn write_member(writer: &mut PageWriter, (key, raw): &(String, &[u8])) {
     let name = StyledSpan::new(Tone::Name, &format!("{BLANKS}{}: ", excerpt(key, 80)));
     let after = BLANKS.len() + INDENT;
     let text = treering::internal::json_text(raw);
-    let is_long = |text: &str| text.len() > 4 * MAX_ABOUT || text.contains('\n');
+    let is_long = |text: &str| text.len() > 4 * MAX_DESCRIPTION || text.contains('\n');
     match text {
         Some(text) if is_long(&text) => {
             writer.push(StyledLine::of(vec![name]));
@@ -99,7 +99,7 @@ fn write_member(writer: &mut PageWriter, (key, raw): &(String, &[u8])) {
                 StyledLine::of(vec![name, StyledSpan::new(Tone::Plain, &text)]).hanging(after),
             );
         }
-        None if raw.len() <= MAX_ABOUT => {
+        None if raw.len() <= MAX_DESCRIPTION => {
             let json = StyledSpan::new(Tone::Code, &String::from_utf8_lossy(raw));
             writer.push(StyledLine::of(vec![name, json]).hanging(after));
         }

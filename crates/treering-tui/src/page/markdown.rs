@@ -158,8 +158,8 @@ impl<'a> MarkdownWriter<'a> {
         if let Some((_, code)) = &mut self.code {
             return code.push_str(text);
         }
-        if let Some((_, said)) = &mut self.link {
-            said.push_str(text);
+        if let Some((_, link_text)) = &mut self.link {
+            link_text.push_str(text);
         }
         let tone = self.tone();
         let mut lines = text.split('\n');
@@ -174,8 +174,8 @@ impl<'a> MarkdownWriter<'a> {
         if let Some((alt, _)) = &mut self.image {
             return alt.push_str(code);
         }
-        if let Some((_, said)) = &mut self.link {
-            said.push_str(code);
+        if let Some((_, link_text)) = &mut self.link {
+            link_text.push_str(code);
         }
         let mark = if code.contains('`') { "``" } else { "`" };
         self.put(Tone::Dim, mark);
@@ -349,9 +349,9 @@ impl<'a> MarkdownWriter<'a> {
     }
 
     fn end_link(&mut self) {
-        let Some((address, said)) = self.link.take() else { return };
+        let Some((address, link_text)) = self.link.take() else { return };
         let bare = address.strip_prefix("mailto:").unwrap_or(&address);
-        if !bare.is_empty() && said != bare && said != address {
+        if !bare.is_empty() && link_text != bare && link_text != address {
             self.put(Tone::Dim, &format!(" ({})", excerpt(&address, MAX_ADDRESS)));
         }
     }

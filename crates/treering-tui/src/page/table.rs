@@ -10,7 +10,7 @@ use treering_display::columns::columns;
 /// The largest number of columns; the content of further columns goes to the last one.
 pub(super) const MAX_COLUMNS: usize = 64;
 /// On fewer columns per cell a row is shown as one text.
-const LEAST: usize = 4;
+const MIN_CELL_WIDTH: usize = 4;
 const BETWEEN: &str = " │ ";
 
 /// The cells of a table.
@@ -87,7 +87,7 @@ impl MarkdownTable {
         let count = self.widths.len();
         let between = columns(BETWEEN) * count.saturating_sub(1);
         let mut left = room.checked_sub(between)?;
-        if self.widths.iter().sum::<usize>() > left && left < count * LEAST {
+        if self.widths.iter().sum::<usize>() > left && left < count * MIN_CELL_WIDTH {
             return None;
         }
         // The narrowest columns come first; the others share the rest.

@@ -8,11 +8,11 @@ use crate::theme::Tone;
 use treering_display::columns::{columns, graphemes};
 
 /// The smallest width. Some characters take two columns.
-const LEAST: usize = 2;
+const MIN_WIDTH: usize = 2;
 
 /// Appends the rows of a line.
 pub(super) fn wrap(line: &StyledLine, width: usize, out: &mut Vec<StyledLine>) {
-    let width = width.max(LEAST);
+    let width = width.max(MIN_WIDTH);
     match &line.wrap_mode {
         WrapMode::Rule => return out.push(rule(line, width)),
         WrapMode::Row(table, row) => {
@@ -69,7 +69,7 @@ pub(super) struct HangingIndent<'a> {
 
 /// Returns the prefix of a line's rows, in at most half of the width.
 pub(super) fn lead(line: &StyledLine, width: usize) -> HangingIndent<'_> {
-    let most = line.hang.min(width / 2).min(width - LEAST);
+    let most = line.hang.min(width / 2).min(width - MIN_WIDTH);
     let mut lead = HangingIndent { first: Vec::new(), rest: Vec::new(), columns: 0, clusters: 0 };
     for span in &line.spans {
         for (cluster, wide) in graphemes(&span.text) {

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_makes_no_sense_yet_does_not_count_and_says_so() {
+    fn an_incomplete_query_is_ignored_and_marked() {
         let mut search = SearchInput::default();
         for (text, counts, error_text) in [
             ("a", true, None),

@@ -17,7 +17,7 @@ use treering_display::text::safe_line;
 /// The columns of the marks of the cursor and of the open session.
 const MARKS: usize = 3;
 /// The largest number of columns of a name in a question.
-const ASKED: usize = 30;
+const MAX_NAME: usize = 30;
 
 /// Draws the session picker over the whole screen.
 pub fn draw(state: &PickerState, frame: &mut Frame<'_>) {
@@ -88,7 +88,7 @@ impl PickerView<'_, '_> {
             PickerMode::Delete(path) => {
                 let place = state.sessions.place(path).and_then(|place| state.sessions.get(place));
                 let title = place
-                    .map(|session| fit(&title(session).0, ASKED).into_owned())
+                    .map(|session| fit(&title(session).0, MAX_NAME).into_owned())
                     .unwrap_or_default();
                 let fate = match state.start.has_trash {
                     true => format!("“{title}” goes to the trash"),

@@ -24,7 +24,7 @@ pub(crate) enum CopyMethod {
     /// tmux has the text, and may have passed it to its terminal.
     Tmux,
     /// The terminal was asked; the result is unknown.
-    Asked,
+    Terminal,
 }
 
 impl fmt::Display for CopyMethod {
@@ -32,7 +32,7 @@ impl fmt::Display for CopyMethod {
         match self {
             CopyMethod::With(program) => write!(f, "copied with {program}"),
             CopyMethod::Tmux => f.write_str("copied to tmux's paste buffer"),
-            CopyMethod::Asked => f.write_str("asked the terminal to copy (some ignore this)"),
+            CopyMethod::Terminal => f.write_str("asked the terminal to copy (some ignore this)"),
         }
     }
 }
@@ -96,7 +96,7 @@ pub(crate) fn copy(text: &str) -> io::Result<CopyMethod> {
     let mut out = stdout().lock();
     out.write_all(request(text.as_bytes()).as_bytes())?;
     out.flush()?;
-    Ok(CopyMethod::Asked)
+    Ok(CopyMethod::Terminal)
 }
 
 /// Passes a text to a program, and waits until the program has read it.
@@ -160,7 +160,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_program_has_copied_if_it_says_so() {
+    fn a_program_has_copied_if_it_reads_everything_and_succeeds() {
         let long = "x".repeat(1 << 20);
         let shell = |script: &'static [&'static str]| program("sh", script);
         assert!(run(&shell(&["-c", "test $(wc -c) = 1048576"]), &long).is_ok());

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_dies_has_kept_what_it_was_told() {
+    fn a_killed_program_has_kept_its_drafts() {
         let dir = tempfile::tempdir().unwrap();
         let (draft_store, _) = left(dir.path(), "/tea");
         let mut handle = draft_store.handle();

@@ -31,7 +31,7 @@ impl SearchWords {
     /// ASCII letters of `small` are lowercase, everything else is as in `text`.
     pub(crate) fn snippet(&self, text: &str, small: &str) -> String {
         const BEFORE: usize = 24;
-        const MOST: usize = 200;
+        const MAX_SNIPPET: usize = 200;
         let found = self.0.iter().filter_map(|word| word.find(small.as_bytes())).min();
         let Some(found) = found.filter(|at| text.is_char_boundary(*at)) else {
             return String::new();
@@ -41,9 +41,9 @@ impl SearchWords {
         let cut = line.char_indices().rev().nth(BEFORE).map(|(at, _)| at);
         let start = line.get(cut.unwrap_or(0)..).unwrap_or_default();
         let end = after.lines().next().unwrap_or_default();
-        let end: String = end.chars().take(MOST).collect();
+        let end: String = end.chars().take(MAX_SNIPPET).collect();
         let dots = if cut.is_some() { "…" } else { "" };
-        one_line(&format!("{dots}{start}{end}"), MOST)
+        one_line(&format!("{dots}{start}{end}"), MAX_SNIPPET)
     }
 
     /// Returns whether each word occurs in one of the texts.

@@ -316,10 +316,10 @@ impl TreeState {
     /// Returns the first visible column of the tree: as far right as the indentation of the
     /// selected entry and the user's scrolling need.
     pub(crate) fn first_column(&self, width: usize) -> usize {
-        const ROOM: usize = 24;
+        const MIN_VISIBLE: usize = 24;
         let selected = self.cursor_row().and_then(|row| self.rows.get(row));
         let start = selected.map_or(0, |row| row.level as usize * 3);
-        let own = (start + ROOM.min(width)).saturating_sub(width);
+        let own = (start + MIN_VISIBLE.min(width)).saturating_sub(width);
         own.saturating_add_signed(self.pan as isize)
     }
 

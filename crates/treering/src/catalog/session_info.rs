@@ -100,11 +100,11 @@ pub(super) fn info_without_usage(path: &Path) -> Result<(SessionInfo, Option<i64
 /// Returns the timestamp inside the last user or assistant message.
 fn last_message_time(view: &Snapshot) -> Result<Option<i64>> {
     let tree = view.tree();
-    let is_said = |row: &Row| {
+    let is_message = |row: &Row| {
         let node = tree.node(*row);
         matches!(node.role(), Some(Role::User | Role::Assistant)) && !node.has(Node::DAMAGED)
     };
-    let Some(row) = tree.live().rev().find(is_said) else { return Ok(None) };
+    let Some(row) = tree.live().rev().find(is_message) else { return Ok(None) };
     let record = view.bytes(row).map_err(Error::Storage)?;
     let time = json::get(&record, "message").and_then(|message| json::get(message, "timestamp"));
     Ok(time.and_then(|time| std::str::from_utf8(time).ok()?.parse().ok()))

@@ -15,11 +15,11 @@ use crate::tree::Row;
 use std::collections::HashSet;
 
 /// The least number of branch ends that are compared, however long their paths are.
-const FEWEST: usize = 64;
+const MIN_COMPARED: usize = 64;
 
 /// The number of entries on all compared paths after which no further end is compared: contexts share
 /// most of their entries, so the ends of a large tree would take quadratic time.
-const ENOUGH: usize = 1 << 20;
+const MAX_WALKED: usize = 1 << 20;
 
 /// The number of contexts that were compared, and the number of all contexts.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +73,7 @@ impl Verification<'_> {
         let mut walked = 0;
         for row in ends.into_iter().rev() {
             walked += tree.ancestors(row).count();
-            if walked > ENOUGH && verified.compared > FEWEST {
+            if walked > MAX_WALKED && verified.compared > MIN_COMPARED {
                 break;
             }
             // A message in several pieces is one message in the result.

@@ -72,8 +72,8 @@ fn decoded_entries_are_of_their_class(dialect: Dialect, fixture: &str) {
             let decoded = dialect.codec().decode(record).entry;
             let fields: serde_json::Value =
                 serde_json::from_slice(&decoded.fields_object()).unwrap();
-            let said = fields["message"]["role"].as_str().map(Role::of);
-            assert_eq!((decoded.kind(), said), (kind, role), "{line}");
+            let decoded_role = fields["message"]["role"].as_str().map(Role::of);
+            assert_eq!((decoded.kind(), decoded_role), (kind, role), "{line}");
         }
     }
 }

@@ -540,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn blobs_stand_beside_the_sessions() {
+    fn blobs_are_beside_the_sessions() {
         let first = |file: &str| directories(Path::new(file)).remove(0);
         assert_eq!(first("/h/.omp/agent/sessions/-p/a.jsonl"), Path::new("/h/.omp/agent/blobs"));
         assert_eq!(first("/h/.omp/agent/sessions/-p/a/b.jsonl"), Path::new("/h/.omp/agent/blobs"));

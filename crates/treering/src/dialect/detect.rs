@@ -181,7 +181,7 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
 /// Returns whether a record that follows one of pi's cannot decide the dialect, according to its
 /// first members. Most records cannot, and they may be long.
 fn is_plain(line: &[u8]) -> bool {
-    const TELLING: [&str; 3] = ["session", "session_header", "model_change"];
+    const DECISIVE_TYPES: [&str; 3] = ["session", "session_header", "model_change"];
     let mut members = Members::new(line, 0);
     let mut value = |name: &str| {
         let member = members.next().filter(|member| member.key == name.as_bytes())?;
@@ -191,7 +191,7 @@ fn is_plain(line: &[u8]) -> bool {
         return false;
     };
     json::string(kind)
-        .is_some_and(|kind| !TELLING.contains(&&*kind) && !omp::types().contains(&&*kind))
+        .is_some_and(|kind| !DECISIVE_TYPES.contains(&&*kind) && !omp::types().contains(&&*kind))
 }
 
 /// The members of a record, as far as it can be read.

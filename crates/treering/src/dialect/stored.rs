@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_stands_for_a_session_only_beside_a_file() {
+    fn a_path_names_a_stored_session_only_beside_a_file() {
         let dir = tempfile::tempdir().unwrap();
         let database = dir.path().join("a#b.db");
         assert!(!is_stored(&joined(&database, "x")));

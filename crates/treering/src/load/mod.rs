@@ -208,11 +208,11 @@ impl Loaded {
         journal: &dyn Journal,
         length: u64,
     ) -> Result<Option<Self>, LoadError> {
-        const ENOUGH: u64 = 64 * 1024;
+        const MAX_HEADER_BYTES: u64 = 64 * 1024;
         let mut loaded = Loaded::new(dialect::detect(journal, length)?);
         let parent_key = loaded.parent_key.clone();
         let mut lines = 0;
-        scan::lines(journal, 0, length.min(ENOUGH), &parent_key, |line| {
+        scan::lines(journal, 0, length.min(MAX_HEADER_BYTES), &parent_key, |line| {
             // The header is the first line, or the second one after a title.
             lines += 1;
             if lines <= 2 && loaded.header.is_none() && loaded.tree.is_empty() && line.terminated {

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_half_looked_at_ahead_of_time_becomes_the_same_rows() {
+    fn a_half_that_was_scanned_ahead_becomes_the_same_rows() {
         for dialect in [Dialect::ClaudeCode, Dialect::Chimera] {
             let log = log(dialect);
             let journal = MemoryJournal::new(log.clone().into_bytes());

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// Larger files are read in pieces: the content should fit into the cache of a core.
-const MOST: u64 = 1024 * 1024;
+const MAX_WHOLE: u64 = 1024 * 1024;
 
 /// The maximum number of bytes that are decompressed from an archive. This covers most archived
 /// sessions; with one thread for each core, every machine has that much memory.
@@ -53,12 +53,12 @@ impl InMemoryFile {
     pub(crate) fn open(path: &Path) -> Result<Listed> {
         let opened = OpenedFile::at(path)?;
         // The first page of a large file shows whether it is compressed.
-        let first = if opened.len <= MOST { opened.len as usize } else { PAGE };
+        let first = if opened.len <= MAX_WHOLE { opened.len as usize } else { PAGE };
         let held = InMemoryFile::read(&opened.file, first).map_err(Error::io(path, "read"))?;
         if zstd::is_packed(held.bytes()) {
             return InMemoryFile::unpack(&opened, path);
         }
-        let journal: Arc<dyn Journal> = match opened.len <= MOST {
+        let journal: Arc<dyn Journal> = match opened.len <= MAX_WHOLE {
             true => Arc::new(held),
             false => Arc::new(FileJournal::of(opened, path)?),
         };
@@ -83,7 +83,7 @@ impl InMemoryFile {
     fn read(file: &File, len: usize) -> io::Result<Self> {
         // A used buffer has room for all later files, and clearing memory takes time.
         let mut buffer = SPARE.take();
-        buffer.resize(MOST as usize + PAGE, 0);
+        buffer.resize(MAX_WHOLE as usize + PAGE, 0);
         let mut held = InMemoryFile { start: page_start(&buffer), buffer, len: 0 };
         while held.len < len {
             let at = held.start + held.len..held.start + len;
@@ -117,7 +117,7 @@ impl InMemoryFile {
 impl Drop for InMemoryFile {
     fn drop(&mut self) {
         let buffer = std::mem::take(&mut self.buffer);
-        if buffer.capacity() <= 2 * MOST as usize {
+        if buffer.capacity() <= 2 * MAX_WHOLE as usize {
             SPARE.set(buffer);
         } else if let Ok(mut large) = LARGE.try_lock()
             && large.capacity() < buffer.capacity()
@@ -188,9 +188,9 @@ mod tests {
 
     #[test]
     fn what_is_large_is_left_in_its_file() {
-        let bytes = vec![b'x'; MOST as usize];
+        let bytes = vec![b'x'; MAX_WHOLE as usize];
         assert!(open(&bytes).1.as_slice().is_some());
-        let bytes = vec![b'x'; MOST as usize + 1];
+        let bytes = vec![b'x'; MAX_WHOLE as usize + 1];
         let (_file, journal) = open(&bytes);
         assert!(journal.as_slice().is_none());
         assert_eq!(content(&*journal), bytes);

@@ -25,11 +25,11 @@ pub(super) fn page_start(bytes: &[u8]) -> usize {
 const CHUNK: usize = 256 * 1024;
 
 /// Logs of this size and more are read ahead by a second thread.
-const AHEAD_FROM: u64 = 16 * 1024 * 1024;
+const MIN_PARALLEL_SIZE: u64 = 16 * 1024 * 1024;
 
 /// The number of chunks that the second thread may be ahead: enough that neither waits for the
 /// other often.
-const AHEAD: usize = 8;
+const MAX_CHUNKS_AHEAD: usize = 8;
 
 /// A line of the log, without its newline.
 #[derive(Debug)]
@@ -155,7 +155,7 @@ pub(crate) fn lines_on<E: From<io::Error>>(
         return split_held(held, from, to, each);
     }
     let mut chunks = Chunks { journal, at: from, to };
-    if threads == Threads::One || to.saturating_sub(from) < AHEAD_FROM {
+    if threads == Threads::One || to.saturating_sub(from) < MIN_PARALLEL_SIZE {
         return split(from, needle, each, |used| {
             let mut buffer = used.or_else(|| SPARE.take()).unwrap_or_else(Buffer::new);
             chunks.read(&mut buffer).map(|()| buffer)
@@ -164,10 +164,11 @@ pub(crate) fn lines_on<E: From<io::Error>>(
     // Copying from the page cache is a third of the work, which another core does meanwhile.
     std::thread::scope(|scope| {
         let (give_back, returned) = mpsc::channel::<Buffer>();
-        let (fill, filled) = mpsc::sync_channel::<io::Result<Buffer>>(AHEAD);
+        let (fill, filled) = mpsc::sync_channel::<io::Result<Buffer>>(MAX_CHUNKS_AHEAD);
         scope.spawn(move || {
             for spare in 0.. {
-                let next = if spare < AHEAD + 2 { Ok(Buffer::new()) } else { returned.recv() };
+                let next =
+                    if spare < MAX_CHUNKS_AHEAD + 2 { Ok(Buffer::new()) } else { returned.recv() };
                 let Ok(mut buffer) = next else { return };
                 let result = chunks.read(&mut buffer).map(|()| buffer);
                 let over = result.as_ref().map_or(true, |buffer| buffer.len == 0);

@@ -490,7 +490,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nobody_else_can_open_the_content() {
+    fn only_the_owner_can_open_the_content() {
         let about = unpack(&file(&BY_ZSTD)).unwrap().unwrap().metadata().unwrap();
         assert_eq!((about.links, about.mode & 0o777), (0, 0o600));
     }

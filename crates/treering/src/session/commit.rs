@@ -169,7 +169,7 @@ impl GroupCommit {
     /// single thread.
     fn gather<'a>(&'a self, mut progress: MutexGuard<'a, SyncState>) -> MutexGuard<'a, SyncState> {
         let (members, took) = progress.last;
-        let deadline = Instant::now() + took.min(PATIENCE);
+        let deadline = Instant::now() + took.min(MAX_WAIT);
         progress.gathering = Some(members);
         while progress.written - progress.settled < members {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -185,7 +185,7 @@ impl GroupCommit {
 }
 
 /// The longest time that a sync waits for other threads to join.
-const PATIENCE: Duration = Duration::from_millis(1);
+const MAX_WAIT: Duration = Duration::from_millis(1);
 
 /// The appends that were removed from the log after a failed sync: those after one ticket and up to
 /// another. If none could be removed, both tickets are equal.

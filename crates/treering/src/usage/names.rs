@@ -7,7 +7,7 @@ use std::collections::HashMap;
 pub(super) const NO_NAME: u32 = u32::MAX;
 
 /// The maximum number of different names.
-const MANY: usize = 1000;
+const MAX_NAMES: usize = 1000;
 
 /// The maximum length of a name in bytes.
 const LONG: usize = 200;
@@ -35,7 +35,7 @@ impl Names {
         if let Some(place) = self.places.get(name) {
             return *place;
         }
-        if self.names.len() >= MANY && name != REST {
+        if self.names.len() >= MAX_NAMES && name != REST {
             return self.number(REST);
         }
         let place = self.names.len() as u32;
@@ -66,10 +66,10 @@ mod tests {
         assert_eq!((names.number("a"), names.name(b)), (a, Some("b")));
         let long = names.number(&"é".repeat(1_000));
         assert_eq!(names.name(long).unwrap().len(), LONG + REST.len());
-        for at in 0..2 * MANY {
+        for at in 0..2 * MAX_NAMES {
             names.number(&format!("n{at}"));
         }
-        assert_eq!(names.names.len(), MANY + 1);
+        assert_eq!(names.names.len(), MAX_NAMES + 1);
         let rest = names.number("one more");
         assert_eq!(names.name(rest), Some(REST));
         assert_eq!(names.number("a"), a);

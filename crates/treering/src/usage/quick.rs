@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn every_answer_is_counted_wherever_it_says_so() {
+    fn every_answer_is_counted_wherever_its_usage_is() {
         let late =
             format!(r#"{{"role":"assistant","content":[],"usage":{USAGE},"stopReason":"stop"}}"#);
         let early = format!(

@@ -263,7 +263,7 @@ impl fmt::Display for Cost {
 
 /// The largest number of tokens that is accepted: beyond it JSON numbers are not exact, and no
 /// request has that many tokens.
-const MOST: u64 = 1 << 53;
+const MAX_TOKENS: u64 = 1 << 53;
 
 /// Returns a number of tokens; 0 for an invalid one.
 fn tokens(literal: Option<&[u8]>) -> u64 {
@@ -274,7 +274,7 @@ fn tokens(literal: Option<&[u8]>) -> u64 {
     }
     let number = literal.and_then(number).filter(|number| number.is_finite());
     // A cast of a negative float gives 0.
-    number.map(|number| number as u64).filter(|tokens| *tokens <= MOST).unwrap_or_default()
+    number.map(|number| number as u64).filter(|tokens| *tokens <= MAX_TOKENS).unwrap_or_default()
 }
 
 /// Returns a usage object as one request; `None` if it is not an object, or nothing was used.
@@ -318,7 +318,7 @@ fn request(values: [Option<&[u8]>; 6], price: Price) -> Option<Usage> {
 /// Returns the usage of a request whose token counts were read from its record; `None` if nothing was used.
 pub(super) fn of_counts(counts: [u64; 4], price: Price) -> Option<Usage> {
     let [input, output, cache_read, cache_write] =
-        counts.map(|count| if count <= MOST { count } else { 0 });
+        counts.map(|count| if count <= MAX_TOKENS { count } else { 0 });
     let cost = match price {
         Price::Dollars(dollars) => Cost::from_dollars(dollars),
         Price::InEntry | Price::Unstated => None,

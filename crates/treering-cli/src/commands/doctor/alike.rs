@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_told_as_ranges() {
+    fn lines_are_shown_as_ranges() {
         assert_eq!(ranges(&[]), "");
         assert_eq!(ranges(&[3]), "3");
         assert_eq!(ranges(&[3, 4, 4, 5, 9, 11, 12]), "3–5, 9, 11–12");

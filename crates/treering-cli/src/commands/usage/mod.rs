@@ -147,7 +147,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     let zone = Zone::named(&args.timezone).map_err(|error| usage_error(&error.to_string()))?;
     let range = args.range(&zone, now)?;
     let project = args.project.as_deref().map(ProjectFilter::named).transpose()?;
-    let prices = prices::in_force()?;
+    let prices = prices::current()?;
     let loaded = match store.open()?.filter(|_| args.dir.is_empty()) {
         Some(store) => in_store(&store, args, project.as_ref())?,
         None => on_this_machine(args)?,

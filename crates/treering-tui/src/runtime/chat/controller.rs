@@ -138,7 +138,7 @@ impl ChatController {
                 return CommandReply::event(ChatEvent::SendFailed(text, why));
             }
             match agent.prompt(&*model, &text, Some(on_delta), &stop).await {
-                Ok(said) => match said.end {
+                Ok(turn) => match turn.end {
                     TurnEnd::Complete => CommandReply::default(),
                     TurnEnd::Length => {
                         CommandReply::failure("the answer was cut off at the output limit")
@@ -263,7 +263,7 @@ async fn watch(watcher: &SessionWatcher, job: impl Future<Output = CommandReply>
                 StreamDelta::SummaryRestarted => watcher.send(ChatEvent::Chunk(StreamChunk::Restart)),
                 _ => {}
             },
-            Ok(told) = events.recv() => match told {
+            Ok(event) = events.recv() => match event {
                 AgentEvent::AutoRetry(notice) => {
                     watcher.send(ChatEvent::Retrying(retrying(&notice)));
                 }

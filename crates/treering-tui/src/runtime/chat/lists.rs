@@ -12,7 +12,7 @@ use treering_display::preview_line::{Calls, PreviewLine};
 use treering_display::text::safe_line;
 
 /// The largest number of rows of a list.
-const MOST: usize = 1000;
+const MAX_ROWS: usize = 1000;
 
 fn line(spans: &[(Tone, &str)]) -> StyledLine {
     let spans = spans.iter().map(|(tone, text)| StyledSpan { tone: *tone, text: safe_line(text) });
@@ -22,7 +22,7 @@ fn line(spans: &[(Tone, &str)]) -> StyledLine {
 /// Lists the branches with numbers that commands accept.
 pub(super) fn branches(session: &Session, numbers: &BranchNumbers) -> Result<Page, Error> {
     let branches: Vec<Branch> =
-        session.branches()?.into_iter().filter(Branch::is_counted).take(MOST).collect();
+        session.branches()?.into_iter().filter(Branch::is_counted).take(MAX_ROWS).collect();
     numbers.set(branches.iter().map(|branch| branch.leaf.clone()).collect());
     let tree = session.tree();
     let mut reader = session.reader();
@@ -63,11 +63,11 @@ fn title(branch: &Branch, tree: &Tree, reader: &mut Reader) -> (Option<String>, 
     for _ in 0..branch.own_entries.clamp(1, WITHIN) {
         let Some(at) = id else { break };
         label = label.or_else(|| tree.label(at.as_str()).map(str::to_owned));
-        let is_said = matches!(
+        let has_text = matches!(
             tree.kind(at.as_str()),
             Ok(Kind::Message | Kind::Compaction | Kind::BranchSummary | Kind::CustomMessage)
         );
-        if preview_line.is_empty() && is_said {
+        if preview_line.is_empty() && has_text {
             let entry = reader.entry(at.as_str()).ok();
             preview_line = entry
                 .map(|entry| PreviewLine::read(&entry, &mut Calls::default()).text)
@@ -84,7 +84,7 @@ pub(super) fn user_messages(session: &Session) -> Vec<(EntryId, String)> {
     let path = session.leaf().and_then(|leaf| tree.path(leaf.as_str()).ok()).unwrap_or_default();
     let is_user = |id: &EntryId| matches!(tree.role(id.as_str()), Ok(Some(Role::User)));
     let mut reader = session.reader();
-    let newest = path.into_iter().rev().filter(is_user).take(MOST);
+    let newest = path.into_iter().rev().filter(is_user).take(MAX_ROWS);
     let mut messages: Vec<(EntryId, String)> = newest
         .map(|id| {
             let entry = reader.entry(id.as_str());
@@ -108,7 +108,7 @@ pub(super) fn costs(session: &Session) -> Result<Page, Error> {
     lines.push(usage("other branches", &stats.abandoned));
     lines.push(StyledLine::default());
     lines.push(StyledLine::new(Tone::Title, "by model"));
-    for (model, used) in stats.by_model.iter().take(MOST) {
+    for (model, used) in stats.by_model.iter().take(MAX_ROWS) {
         lines.push(usage(if model.is_empty() { "(not named)" } else { model }, used));
     }
     lines.push(StyledLine::default());

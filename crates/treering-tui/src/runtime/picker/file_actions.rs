@@ -160,9 +160,9 @@ fn in_words(refusal: Refusal) -> String {
 
 /// Returns a file name that is free in the directory.
 fn free_name(dir: &Path, name: &str) -> Result<PathBuf, String> {
-    const MOST: usize = 1000;
+    const MAX_ATTEMPTS: usize = 1000;
     let stem = name.strip_suffix(".html").unwrap_or(name);
-    (1..MOST)
+    (1..MAX_ATTEMPTS)
         .map(|number| match number {
             1 => dir.join(name),
             _ => dir.join(format!("{stem}-{number}.html")),

@@ -6,7 +6,7 @@ use std::path::Path;
 use treering::internal::fs::{self, NewFile};
 
 /// The number of queries that are kept.
-const MANY: usize = 100;
+const MAX_QUERIES: usize = 100;
 
 /// The size above which the file is ignored.
 const MAX_SIZE: u64 = 1024 * 1024;
@@ -18,7 +18,7 @@ const MAX_QUERY: usize = 1000;
 pub(super) fn read(file: &Path) -> Vec<String> {
     let text = fs::read_text(file, MAX_SIZE).unwrap_or_default();
     let queries: Vec<String> = text.lines().map(str::to_owned).collect();
-    queries.iter().skip(queries.len().saturating_sub(MANY)).cloned().collect()
+    queries.iter().skip(queries.len().saturating_sub(MAX_QUERIES)).cloned().collect()
 }
 
 /// Adds a query as the latest one.
@@ -30,7 +30,7 @@ pub(super) fn add(file: &Path, query: &str) {
     let mut queries = read(file);
     queries.retain(|known| known != query);
     queries.push(query.to_owned());
-    let kept = queries.len().saturating_sub(MANY);
+    let kept = queries.len().saturating_sub(MAX_QUERIES);
     let lines: String = queries.iter().skip(kept).map(|query| format!("{query}\n")).collect();
     // Losing the file costs nothing else.
     let _ = write(file, &lines);
@@ -53,7 +53,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("queries");
         assert!(read(&file).is_empty());
-        for number in 0..MANY + 5 {
+        for number in 0..MAX_QUERIES + 5 {
             add(&file, &format!(" query {number} "));
         }
         add(&file, "query 50");
@@ -61,7 +61,7 @@ mod tests {
             add(&file, none);
         }
         let queries = read(&file);
-        assert_eq!(queries.len(), MANY);
+        assert_eq!(queries.len(), MAX_QUERIES);
         assert_eq!(queries.last().unwrap(), "query 50");
         assert_eq!(queries.iter().filter(|query| *query == "query 50").count(), 1);
         assert_eq!(queries.first().unwrap(), "query 5");

@@ -13,7 +13,7 @@ use treering_index::{FileChange, SessionIndex, Watch};
 /// The interval at which found sessions are sent to the screen.
 const FRAME: Duration = Duration::from_millis(40);
 /// The poll interval of session files.
-const LOOK: Duration = Duration::from_secs(3);
+const POLL_INTERVAL: Duration = Duration::from_secs(3);
 /// The size above which a file is not read again while it grows.
 const MAX_SIZE: u64 = 64 << 20;
 
@@ -77,7 +77,7 @@ pub(super) fn watch(
     let source = source.clone();
     background(move || {
         let mut changes = ChangeSource::new(&source);
-        while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+        while stopped.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
             if events.send(PickerEvent::Now(now())).is_err() {
                 return;
             }

@@ -64,7 +64,7 @@ impl SessionActions {
                     let session = context.agent.session();
                     let write = move || export(&session, &id, Path::new(&file));
                     match tokio::task::spawn_blocking(write).await {
-                        Ok(Ok(said)) => TreeEvent::Done(said),
+                        Ok(Ok(notice)) => TreeEvent::Done(notice),
                         Ok(Err(why)) => TreeEvent::Failed(why),
                         Err(error) => TreeEvent::Failed(error.to_string()),
                     }

@@ -20,14 +20,14 @@ use treering::{Error, Session};
 use treering_display::tree::Outline;
 
 /// The interval at which a session is polled for entries of other writers.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// The largest number of matching entries whose lines are kept.
 const MAX_SNIPPETS: usize = 10_000;
 
 /// The pause in typing after which a search begins.
 const PAUSE: Duration = Duration::from_millis(120);
 /// The number of preview lines up to which they are read one by one.
-const FEW: usize = 2048;
+const MAX_READ_SINGLY: usize = 2048;
 
 /// Sends events to the screen from background threads.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ impl TreeWorker {
         let (unknown, outline) = (state.unknown(), Arc::clone(state.outline()));
         let worker = self.clone();
         background(move || {
-            if unknown.len() <= FEW {
+            if unknown.len() <= MAX_READ_SINGLY {
                 let preview_lines = read_some(&worker.session, &outline, &unknown);
                 worker.tell(TreeEvent::PreviewLines(generation, preview_lines));
                 return;
@@ -180,7 +180,7 @@ impl TreeWorker {
         let worker = self.clone();
         background(move || {
             let mut count = worker.session.tree().len();
-            while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            while stopped.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 match worker.changes(&leaf_history, &mut count) {
                     Ok(changes) => changes.into_iter().for_each(|event| worker.tell(event)),
                     // The shown content is no longer valid, so the file is read again.

@@ -226,7 +226,7 @@ fn pick<'a, const N: usize>(object: &'a [u8], keys: [&str; N]) -> [Option<&'a [u
 }
 
 /// Finds the key of an embedded entry.
-static CARRIES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"treering\""));
+static EMBEDDED_KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"treering\""));
 
 /// Reads a message in Chimera's usual form, or one that embeds a message, whose role then counts.
 /// Everything else is left to the thorough reader.
@@ -251,7 +251,7 @@ fn quick(line: &[u8]) -> Option<(Head<'_>, usize)> {
         (role != Some(Role::Other)).then_some((head, used))
     };
     let (role, after) = quick_role(message)?;
-    if CARRIES.find(after).is_none() {
+    if EMBEDDED_KEY.find(after).is_none() {
         return head(role_of(role), line.len() - after.len());
     }
     let rest = message.get(json::value_end(message, 0)?..)?;

@@ -109,7 +109,7 @@ impl Exporter<'_> {
         let role = message.as_deref().map(|message| MessageView::new(message).role());
         StrayCandidate {
             is_active: active.contains(item.base()),
-            is_said: message.is_some(),
+            is_message: message.is_some(),
             is_result: role == Some(Role::ToolResult),
             is_boundary: item.entry.kind() == Kind::Compaction,
             id: item.id,

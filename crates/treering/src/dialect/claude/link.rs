@@ -168,10 +168,10 @@ impl Claude {
     /// between them. A message that was copied after a compaction has the same id, but is another
     /// message.
     fn follows(&self, tree: &Tree, part: Row, group: &[Row]) -> bool {
-        const FAR: usize = 10_000;
-        let is_said = |row: &Row| self.is(*row, mark::USER | mark::ASSISTANT);
-        let mut above = tree.ancestors(part).skip(1).take(FAR);
-        let before = above.find(|row| is_said(row) && !self.is(*row, mark::RESULT));
+        const MAX_DISTANCE: usize = 10_000;
+        let is_message = |row: &Row| self.is(*row, mark::USER | mark::ASSISTANT);
+        let mut above = tree.ancestors(part).skip(1).take(MAX_DISTANCE);
+        let before = above.find(|row| is_message(row) && !self.is(*row, mark::RESULT));
         before.is_some_and(|row| group.binary_search(&row).is_ok())
     }
 

@@ -13,7 +13,7 @@ pub(super) struct StrayCandidate {
     pub id: String,
     pub parent: Option<String>,
     pub is_active: bool,
-    pub is_said: bool,
+    pub is_message: bool,
     pub is_result: bool,
     /// Whether its record has no parent, so that the path above it ends.
     pub is_boundary: bool,
@@ -21,11 +21,11 @@ pub(super) struct StrayCandidate {
 
 /// Returns the results that are children of the active path and have no message below them.
 pub(super) fn results(entries: &[StrayCandidate]) -> HashSet<String> {
-    let mut goes_on: HashSet<&str> = HashSet::new();
+    let mut continued: HashSet<&str> = HashSet::new();
     for entry in entries.iter().rev().filter(|entry| !entry.is_boundary) {
-        let says_more = entry.is_said && !entry.is_result;
-        if says_more || goes_on.contains(entry.id.as_str()) {
-            goes_on.extend(entry.parent.as_deref());
+        let is_other_message = entry.is_message && !entry.is_result;
+        if is_other_message || continued.contains(entry.id.as_str()) {
+            continued.extend(entry.parent.as_deref());
         }
     }
     // The entries on the active path, and those beside it that are results or have no message.
@@ -33,12 +33,12 @@ pub(super) fn results(entries: &[StrayCandidate]) -> HashSet<String> {
     let mut strays = HashSet::new();
     for entry in entries {
         let hangs_near = entry.parent.as_deref().is_some_and(|parent| near.contains(parent));
-        let says_more = entry.is_boundary || entry.is_said && !entry.is_result;
-        if entry.is_active || hangs_near && !says_more {
+        let is_other_message = entry.is_boundary || entry.is_message && !entry.is_result;
+        if entry.is_active || hangs_near && !is_other_message {
             near.insert(&entry.id);
         }
         let is_beside = !entry.is_active && hangs_near && entry.is_result;
-        if is_beside && !goes_on.contains(entry.id.as_str()) {
+        if is_beside && !continued.contains(entry.id.as_str()) {
             strays.insert(entry.id.clone());
         }
     }

@@ -98,9 +98,9 @@ fn assistant(info: &[u8], parts: &[&[u8]]) -> Vec<Vec<u8>> {
         }
     }
     let mut messages = Vec::new();
-    let (mut said, mut results) = (Vec::new(), Vec::new());
-    let mut flush = |said: &mut Vec<Vec<u8>>, results: &mut Vec<Vec<u8>>| {
-        for (role, content) in [("assistant", said), ("tool", results)] {
+    let (mut answer, mut results) = (Vec::new(), Vec::new());
+    let mut flush = |answer: &mut Vec<Vec<u8>>, results: &mut Vec<Vec<u8>>| {
+        for (role, content) in [("assistant", answer), ("tool", results)] {
             if !content.is_empty() {
                 messages.push(message(role, content));
                 content.clear();
@@ -109,15 +109,15 @@ fn assistant(info: &[u8], parts: &[&[u8]]) -> Vec<Vec<u8>> {
     };
     for part in parts {
         match get(part, "type") {
-            Some(b"\"step-start\"") => flush(&mut said, &mut results),
+            Some(b"\"step-start\"") => flush(&mut answer, &mut results),
             Some(b"\"text\"") => {
                 let words = literal(part, "text").filter(|text| *text != b"\"\"");
-                said.extend(words.map(text));
+                answer.extend(words.map(text));
             }
             Some(b"\"reasoning\"") => {
                 let thought = ObjectBuilder::new().text("type", "reasoning");
                 let thought = thought.raw("text", literal(part, "text").unwrap_or(b"\"\""));
-                said.push(thought.maybe("providerOptions", get(part, "metadata")).close());
+                answer.push(thought.maybe("providerOptions", get(part, "metadata")).close());
             }
             Some(b"\"tool\"") => {
                 let call = quote(inside(literal(part, "callID")));
@@ -127,7 +127,7 @@ fn assistant(info: &[u8], parts: &[&[u8]]) -> Vec<Vec<u8>> {
                     object.raw("toolCallId", &call).raw("toolName", &name)
                 };
                 let state = get(part, "state").filter(|state| is_object(state)).unwrap_or(b"{}");
-                said.push(
+                answer.push(
                     object("tool-call").raw("input", get(state, "input").unwrap_or(b"{}")).close(),
                 );
                 results.push(object("tool-result").raw("output", &output(state)).close());
@@ -135,7 +135,7 @@ fn assistant(info: &[u8], parts: &[&[u8]]) -> Vec<Vec<u8>> {
             _ => {}
         }
     }
-    flush(&mut said, &mut results);
+    flush(&mut answer, &mut results);
     messages
 }
 

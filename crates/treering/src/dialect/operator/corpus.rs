@@ -191,7 +191,7 @@ fn the_quick_reader_says_what_the_thorough_one_does() {
 }
 
 #[test]
-fn each_agents_messages_are_told_apart() {
+fn messages_of_each_agent_are_distinguished() {
     let Some(root) = corpus() else { return };
     for (agent, _) in AGENTS {
         for file in FILES {
