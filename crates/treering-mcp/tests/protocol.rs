@@ -102,7 +102,7 @@ fn requests_may_name_their_version() {
 }
 
 #[test]
-fn what_is_wrong_is_answered_and_the_rest_goes_on() {
+fn invalid_messages_get_errors_and_later_ones_are_answered() {
     let call = |id, params| request(id, "tools/call", params);
     let found = answers(&[
         call(1, json!({"name": "label", "arguments": {}})),
@@ -202,7 +202,7 @@ impl Write for Shared {
 }
 
 #[test]
-fn a_call_can_be_canceled_tells_progress_and_is_not_in_the_way_of_others() {
+fn a_call_reports_progress_can_be_canceled_and_blocks_no_other() {
     let (begun, has_begun) = channel();
     let server = server(Arc::new(Endless { begun: Mutex::new(begun) }));
     let (lines, input) = channel();
@@ -226,12 +226,12 @@ fn a_call_can_be_canceled_tells_progress_and_is_not_in_the_way_of_others() {
     let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
     let messages: Vec<Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let told: Vec<&Value> = messages
+    let notifications: Vec<&Value> = messages
         .iter()
         .filter(|message| message["method"] == "notifications/progress")
         .map(|message| &message["params"]["progress"])
         .collect();
-    assert_eq!(told, [&json!(1), &json!(3)]);
+    assert_eq!(notifications, [&json!(1), &json!(3)]);
     assert!(messages.iter().any(|message| message["id"] == 2));
     assert!(!messages.iter().any(|message| message["id"] == 1), "{text}");
 }

@@ -1,8 +1,8 @@
-//! One spelling for every JSON value: keys in order, no blanks, strings escaped only where they must
-//! be, numbers as they were written.
+//! The canonical form of a JSON value: keys in order, no white space, strings escaped only where
+//! necessary, numbers unchanged.
 
-/// Returns the value in that spelling; `None` if the bytes are not one JSON value. Recursive, as
-/// the grammar is: meant for samples, not for hostile input.
+/// Returns the canonical form of a value; `None` if the bytes are not one JSON value. It is recursive,
+/// so it is for samples, not for hostile input.
 pub fn json(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(bytes.len());
     let end = value(bytes, 0, &mut out)?;

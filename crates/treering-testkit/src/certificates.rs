@@ -1,4 +1,4 @@
-//! Certificates for tests of TLS, made when they are needed.
+//! Creates certificates for tests of TLS.
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 

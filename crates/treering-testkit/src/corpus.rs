@@ -1,4 +1,4 @@
-//! Sample sessions of agents, which are no part of the repository.
+//! Finds sample sessions of agents, which are not part of the repository.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use treering::storage::Journal;
 use treering::{CreateOptions, Session};
 
 /// Returns the session files of the corpus beside the project, or at `TREERING_CORPUS`, in order. Where there
-/// is none, says so with the word `SKIPPED`.
+/// is none, prints `SKIPPED`.
 #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 pub fn files() -> Vec<PathBuf> {
     let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus");

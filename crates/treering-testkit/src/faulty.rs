@@ -1,8 +1,8 @@
 //! A journal that fails on demand.
 //!
-//! [`Faulty`] wraps another journal and lets operations through, or not, as its plan
-//! says. What a failed append leaves behind is what real storage leaves: nothing, the first bytes,
-//! or everything but the good news.
+//! [`Faulty`] wraps another journal and lets operations succeed or fail according to its plan. A failed
+//! append leaves what real storage leaves: nothing, the first bytes, or all bytes without an
+//! acknowledgment.
 
 use crate::rng::Rng;
 use std::collections::VecDeque;
@@ -34,7 +34,7 @@ pub enum SyncFault {
 }
 
 /// Time that a delayed sync waits for appends.
-const PATIENCE: Duration = Duration::from_secs(20);
+const MAX_DELAY: Duration = Duration::from_secs(20);
 
 /// Rates of failures in a random plan.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ pub struct Rates {
 struct Plan {
     appends: VecDeque<AppendFault>,
     syncs: VecDeque<SyncFault>,
-    /// For what the scripts do not say.
+    /// The random plan, for calls after the end of the scripts.
     lot: Option<(Rng, Rates)>,
     counts: Counts,
     /// Length of the prefix that survives a crash.
@@ -61,19 +61,19 @@ struct Plan {
 /// Numbers of calls to a journal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Appends that worked.
+    /// Appends that succeeded.
     pub appends: u64,
     /// Appends that failed.
     pub failed_appends: u64,
-    /// Syncs that worked.
+    /// Syncs that succeeded.
     pub syncs: u64,
     /// Syncs that failed.
     pub failed_syncs: u64,
-    /// Times the end of the log was taken back.
+    /// Times that bytes at the end of the log were removed.
     pub taken_back: u64,
 }
 
-/// A [`Journal`] in front of another that fails as planned. Without a plan it does not.
+/// A [`Journal`] that wraps another and fails as planned. Without a plan it never fails.
 ///
 /// ```
 /// use treering::{Message, Session};
@@ -94,7 +94,7 @@ pub struct Faulty {
 }
 
 impl Faulty {
-    /// Returns a journal in memory that works until told otherwise.
+    /// Returns a journal in memory without planned failures.
     pub fn in_memory() -> Arc<Self> {
         Faulty::over(Arc::new(MemoryJournal::default()))
     }
@@ -104,7 +104,7 @@ impl Faulty {
         Faulty::over(Arc::new(MemoryJournal::new(bytes.to_vec())))
     }
 
-    /// In front of another journal, whose bytes so far are durable.
+    /// Wraps another journal, whose bytes so far are durable.
     pub fn over(inner: Arc<dyn Journal>) -> Arc<Self> {
         let plan = Plan { durable: inner.len().unwrap_or(0), ..Plan::default() };
         Arc::new(Faulty { inner, plan: Mutex::new(plan), appended: Condvar::new() })
@@ -124,12 +124,12 @@ impl Faulty {
         self.plan().syncs.extend(faults);
     }
 
-    /// From now on faults are drawn by lot.
+    /// Plans random faults from a seed.
     pub fn draw(&self, seed: u64, rates: Rates) {
         self.plan().lot = Some((Rng::new(seed), rates));
     }
 
-    /// No more faults.
+    /// Removes all planned faults.
     pub fn heal(&self) {
         let mut plan = self.plan();
         plan.appends.clear();
@@ -140,7 +140,7 @@ impl Faulty {
         self.appended.notify_all();
     }
 
-    /// Makes syncs wait until `count` appends were made in all: then it is known who waits.
+    /// Makes syncs wait until `count` appends were made in all, so that the waiting appends are known.
     pub fn hold_syncs_until(&self, count: u64) {
         self.plan().hold = count;
     }
@@ -171,14 +171,17 @@ impl Faulty {
         self.plan().durable
     }
 
-    /// The power fails: what was synced stays, of the rest a random beginning does. The session on
-    /// this journal is as good as gone; open another.
+    /// Simulates a power failure: synced bytes stay, and a random beginning of the others. The session on
+    /// this journal cannot be used afterwards.
     pub fn crash(&self, rng: &mut Rng) {
         let durable = self.plan().durable;
         let length = self.inner.len().expect("the inner journal does not fail");
         let kept = rng.range(durable, length + 1).min(length);
         let cut = self.inner.truncate_if(length, kept);
-        assert!(cut.expect("the inner journal does not fail"), "somebody writes during a crash");
+        assert!(
+            cut.expect("the inner journal does not fail"),
+            "another writer is active during a crash"
+        );
     }
 }
 
@@ -249,11 +252,11 @@ impl Journal for Faulty {
     fn sync(&self) -> io::Result<()> {
         let mut plan = self.plan();
         while plan.counts.appends < plan.hold {
-            let waited = self.appended.wait_timeout(plan, PATIENCE);
+            let waited = self.appended.wait_timeout(plan, MAX_DELAY);
             let (again, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             plan = again;
             if timeout.timed_out() {
-                break; // The appends do not come: better a test that fails than one that hangs.
+                break; // The appends do not arrive: the test must fail instead of hanging.
             }
         }
         match plan.next_sync() {

@@ -4,17 +4,17 @@
 //! - [`generate`]: realistic sessions of any size, and the shapes that break other readers. Same
 //!   arguments, same bytes.
 //! - [`mutate`]: the damage that crashes, editors and careless programs do to a file.
-//! - [`model`]: a second implementation of the format's rules, written for clarity alone: slow, recursive where that
-//!   is the definition, and sharing no code with the library.
+//! - [`model`]: a second implementation of the format's rules, written for clarity: slow, recursive where the
+//!   definition is, and without code of the library.
 //! - [`faulty`]: a journal that fails the way disks do, by script or by seed.
 //! - [`place`]: a directory for a test.
 //! - [`postgres`]: PostgreSQL servers in temporary directories, with standbys.
 //! - [`sim`]: a machine in memory that crashes, fails, and runs other programs between any two calls.
-//! - [`story`]: what every journal, and every session on one, must do.
+//! - [`story`]: the tests that every journal, session and store must pass.
 //! - [`certificates`]: certificates for tests of TLS.
-//! - [`corpus`]: sample sessions of agents, where they are at hand.
-//! - [`canonical`]: one spelling for every JSON value, for comparing them.
-//! - [`rng`]: the random numbers behind all of it.
+//! - [`corpus`]: sample sessions of agents, where they are available.
+//! - [`canonical`]: the canonical form of JSON values, to compare them.
+//! - [`rng`]: the random numbers of all of these.
 
 #![allow(
     clippy::unwrap_used,

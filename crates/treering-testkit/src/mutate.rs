@@ -1,11 +1,10 @@
-//! Damage: what crashes, editors, merges and careless programs do to a session's file.
+//! Damages session files as crashes, editors, merges and faulty programs do.
 //!
-//! Every mutation is a small, seeded change of bytes. None knows what the outcome means: that is the
-//! model's business.
+//! Every mutation is a small, seeded change of bytes. The model decides what the result means.
 
 use crate::rng::Rng;
 
-/// Lines that are no entries, and one that is.
+/// Lines that are not entries, and one that is.
 const STRAYS: &[&[u8]] = &[
     b"42",
     b"null",

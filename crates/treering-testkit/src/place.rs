@@ -1,4 +1,4 @@
-//! A directory that is gone when the test is over.
+//! A temporary directory for a test, which is removed when it is dropped.
 
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -24,22 +24,22 @@ impl Default for Place {
 }
 
 impl Place {
-    /// Returns an empty one.
+    /// Creates an empty directory.
     pub fn new() -> Self {
         Place { dir: tempfile::tempdir().unwrap() }
     }
 
-    /// Returns where it is.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// Returns where a file in it is, or would be.
+    /// Returns the path of a file in the directory, which need not exist.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
 
-    /// Writes a file, and makes the directories above it.
+    /// Writes a file, and creates the directories above it.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.file(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -1,8 +1,8 @@
-//! PostgreSQL servers for tests: started in a temporary directory, and gone with the test.
+//! PostgreSQL servers for tests, each in a temporary directory.
 //!
 //! A server belongs to the process that started it. A small guard process waits for the end of that process, stops the
 //! server and removes its directory, also if the process was killed. PostgreSQL refuses to run as root, so a
-//! test of root's starts it as the user `postgres`.
+//! test that runs as root starts it as the user `postgres`.
 
 use crate::certificates::Certificates;
 use std::hash::{BuildHasher, RandomState};
@@ -14,12 +14,12 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// The longest time that a server may take to start or to end.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The number of ports on which a new server is tried.
 const PORT_ATTEMPTS: usize = 4;
 
-/// A running server with fsync on, for everyone on this machine without a password.
+/// A running server with fsync on. All users of this machine can connect without a password.
 #[derive(Debug)]
 pub struct Server {
     installation: Installation,
@@ -38,7 +38,7 @@ struct Installation {
 }
 
 impl Installation {
-    /// Finds PostgreSQL, or says why it cannot be used.
+    /// Finds PostgreSQL, or returns the reason why it cannot be used.
     fn find() -> Result<Self, String> {
         let mut places = Vec::new();
         if let Ok(output) = Command::new("pg_config").arg("--bindir").output() {
@@ -102,8 +102,8 @@ impl Installation {
 
 /// Returns a port on which no program listens.
 ///
-/// Systems give connections, and listeners without a port of their own, ports from 32768 on. A server that is stopped and
-/// started again needs the same port both times, so it has a lower one, which nothing takes in between.
+/// Systems assign ports from 32768 on to connections and to listeners without a given port. A server that is stopped and
+/// started again needs the same port both times, so it gets a lower one, which no program takes in between.
 fn free_port() -> u16 {
     loop {
         let random = RandomState::new().hash_one(std::process::id());
@@ -216,7 +216,7 @@ impl Server {
         self.write_secret("server.key", &certificates.key_pem);
         self.sql("postgres", "ALTER SYSTEM SET ssl = on");
         self.sql("postgres", "SELECT pg_reload_conf()");
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         while self.sql("postgres", "SHOW ssl") != "on" {
             assert!(Instant::now() < until, "TLS cannot be enabled: {}", self.log());
             std::thread::sleep(Duration::from_millis(20));
@@ -282,7 +282,7 @@ impl Server {
     pub fn kill(&self) {
         let processes = self.processes();
         self.signal("-KILL");
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         while processes.iter().any(|process| Path::new("/proc").join(process).exists()) {
             assert!(Instant::now() < until, "the processes of the server do not end");
             std::thread::sleep(Duration::from_millis(2));
@@ -351,7 +351,7 @@ impl Server {
         standby.boot_on_a_free_port("hot_standby = on\n");
         self.sql("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'");
         self.sql("postgres", "SELECT pg_reload_conf()");
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         let is_synchronous = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
         while self.sql("postgres", is_synchronous) != "1" {
             assert!(Instant::now() < until, "the standby does not follow: {}", standby.log());

@@ -1,4 +1,4 @@
-//! Random numbers that are the same everywhere, for ever.
+//! Random numbers that are the same on every machine and in every release.
 //!
 //! Generated sessions are compared byte for byte between runs and machines, so neither the
 //! generator of numbers nor the distributions made from them may depend on a library's version.
@@ -27,7 +27,7 @@ impl Rng {
         rng
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     #[allow(clippy::should_implement_trait, reason = "it never ends, and is no iterator")]
     pub fn next(&mut self) -> u64 {
         let (mut x, y) = (self.a, self.b);
@@ -52,7 +52,7 @@ impl Rng {
         from + self.below(to.saturating_sub(from))
     }
 
-    /// True with probability `p`.
+    /// Returns true with probability `p`.
     pub fn chance(&mut self, p: f64) -> bool {
         self.unit() < p
     }
@@ -62,12 +62,12 @@ impl Rng {
         &choices[self.index(choices.len())]
     }
 
-    /// From 0 up to, not including, 1.
+    /// Returns a number from 0 up to, not including, 1.
     pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// From a log-normal distribution, kept between `least` and `most`.
+    /// Returns a number of a log-normal distribution, kept between `least` and `most`.
     pub fn log_normal(&mut self, median: f64, sigma: f64, least: usize, most: usize) -> usize {
         // The sum of twelve uniform numbers is as good as normal here, and needs no tables.
         let normal = (0..12).map(|_| self.unit()).sum::<f64>() - 6.0;
@@ -80,7 +80,7 @@ impl Rng {
     }
 }
 
-/// Returns the exponential function, near enough, by arithmetic that every machine does alike.
+/// Returns an approximation of the exponential function that is the same on every machine.
 fn exp(x: f64) -> f64 {
     (0..10).fold(1.0 + x / 1024.0, |power, _| power * power)
 }

@@ -1,4 +1,5 @@
-//! One story for every journal, one for every session, and one for every store.
+//! The tests that every journal, every session and every store must pass, each written as one
+//! story.
 //!
 //! A new kind of storage is accepted when they pass; see [`Journal`] and [`Store`] for the promises they
 //! check.
@@ -73,7 +74,7 @@ fn the_end_can_be_taken_back(journal: &dyn Journal) {
     );
     assert_eq!(contents(journal), b"one\ntwo\n");
     if !journal.truncate_if(8, 4).expect("take back") {
-        // A storage whose appends are durable at once need not take anything back.
+        // A storage whose appends are durable at once need not remove anything.
         return assert_eq!(contents(journal), b"one\ntwo\n", "a refusal changes nothing");
     }
     assert_eq!(contents(journal), b"one\n");
@@ -152,7 +153,7 @@ pub fn session(open: impl Fn() -> Session) {
     same(&session, &open());
 }
 
-/// Both sessions show the same.
+/// Asserts that two sessions have the same content.
 fn same(a: &Session, b: &Session) {
     assert_eq!(a.id(), b.id());
     assert_eq!(a.leaf(), b.leaf());
@@ -172,7 +173,7 @@ fn same(a: &Session, b: &Session) {
 pub fn store(open: impl Fn() -> Arc<dyn Store>) {
     sessions_are_created_once(&open);
     sessions_are_listed_in_pages(&open);
-    changes_are_told(&open);
+    changes_are_reported(&open);
     logs_keep_the_ids_that_they_were_created_with(&open);
     sessions_appear_with_their_first_message(&open);
     forks_go_to_any_store(&open);
@@ -203,13 +204,13 @@ fn sessions_are_created_once(open: &impl Fn() -> Arc<dyn Store>) {
     assert!(matches!(exists, Error::SessionExists(_)), "{exists}");
     assert_eq!(contents(&*theirs.open(&once).expect("open")), start);
 
-    // What cannot be read to its end is not created.
+    // A session whose source cannot be read to its end is not created.
     let broken = id("broken");
     let mut reader = start.as_slice().chain(BrokenReader);
     ours.create(&broken, &mut reader).expect_err("the start cannot be read");
     assert!(matches!(theirs.open(&broken), Err(Error::UnknownSession(_))));
 
-    // A start of some megabytes arrives as it is.
+    // A first write of some megabytes arrives unchanged.
     let large = id("large");
     let mut start = header("large", "/project");
     for number in 0..20_000 {
@@ -238,8 +239,8 @@ fn sessions_are_listed_in_pages(open: &impl Fn() -> Arc<dyn Store>) {
         let options = CreateOptions::new().id(id(&format!("page-{number}")));
         let cwd = if number % 2 == 0 { "/even" } else { "/odd" };
         let session = Session::create_in(&store, cwd, options).expect("create");
-        let said = Message::user(&*format!("question {number}")).into_entry();
-        session.append(said.at(1_800_000_000_000 + number)).expect("append");
+        let entry = Message::user(&*format!("question {number}")).into_entry();
+        session.append(entry.at(1_800_000_000_000 + number)).expect("append");
         expected.insert(0, format!("page-{number}"));
     }
     let mut query = ListQuery::new().limit(3);
@@ -254,7 +255,7 @@ fn sessions_are_listed_in_pages(open: &impl Fn() -> Arc<dyn Store>) {
         }
         listed.extend(page.sessions.iter().map(|session| session.id.to_string()));
         if listed.len() == 3 {
-            // A newer session that comes meanwhile moves nothing to another page.
+            // A newer session that is created meanwhile moves no other session to another page.
             let options = CreateOptions::new().id(id("newer"));
             let newer = Session::create_in(&store, "/even", options).expect("create");
             newer
@@ -278,9 +279,9 @@ fn sessions_are_listed_in_pages(open: &impl Fn() -> Arc<dyn Store>) {
     assert_eq!(count(ListQuery::new()), 0);
 }
 
-fn changes_are_told(open: &impl Fn() -> Arc<dyn Store>) {
+fn changes_are_reported(open: &impl Fn() -> Arc<dyn Store>) {
     let (store, watcher) = (open(), open());
-    let told = |mark: &Mark| {
+    let changes_since = |mark: &Mark| {
         let changes = watcher.changes(Some(mark)).expect("changes");
         let of_ours = |change: &&ChangedSession| change.id == "watched";
         (changes.sessions.iter().find(of_ours).map(|change| change.length), changes.mark)
@@ -293,12 +294,12 @@ fn changes_are_told(open: &impl Fn() -> Arc<dyn Store>) {
     for number in 0..3 {
         session.append(Message::user(&*format!("{number}"))).expect("append");
         let length = store.open(&id("watched")).expect("open").len().expect("len");
-        let (change, next) = told(&mark);
+        let (change, next) = changes_since(&mark);
         assert_eq!(change, Some(Some(length)), "change {number}");
         mark = next;
     }
     store.remove(&id("watched")).expect("remove");
-    assert!(matches!(told(&mark).0, None | Some(None)), "a removed session has no length");
+    assert!(matches!(changes_since(&mark).0, None | Some(None)), "a removed session has no length");
 }
 
 /// A log may have the id of another session in its header, as copies have, or none, as those of Chimera
@@ -344,7 +345,7 @@ fn sessions_appear_with_their_first_message(open: &impl Fn() -> Arc<dyn Store>) 
     again.follow().expect("follow");
     same(&session, &again);
 
-    // Another session of this id cannot be stored, and says so.
+    // Another session with this id is refused.
     let second = Session::create_in(&other, "/project", options.creation(Creation::AtOnce));
     let error = second.expect_err("it exists");
     assert!(matches!(error, Error::SessionExists(_)), "{error}");
@@ -372,7 +373,7 @@ fn forks_go_to_any_store(open: &impl Fn() -> Arc<dyn Store>) {
             again.set_name("a fork").expect("name");
             let reread = Session::open_in(target, &fork.id(), OpenOptions::new()).expect("open");
             assert_eq!(reread.name().as_deref(), Some("a fork"), "{dialect}");
-            // And back.
+            // The same for the earlier leaf.
             let options = ForkOptions::new().dialect(Dialect::Pi);
             let back = reread.fork_into(&store, Position::Leaf, options).expect("fork back");
             assert_eq!(back.context().expect("context").messages.len(), 3);

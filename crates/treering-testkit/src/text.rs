@@ -1,7 +1,7 @@
-//! Text that looks like an agent's work, ready to be copied into JSON strings.
+//! Generates text that looks like an agent's work, as content of JSON strings.
 //!
-//! One pool is made once, already escaped. A text of some size is then a slice of it between two
-//! joints, so that no escape or character is cut, and making text costs no more than copying it.
+//! A pool of escaped text is created once. A text of some size is a slice of it between two offsets
+//! at which no escape or character is cut, so generating text costs no more than copying it.
 
 use crate::rng::Rng;
 use std::sync::LazyLock;
@@ -57,7 +57,7 @@ const ODD: &[&str] = &[
     "é",
 ];
 
-/// The pool and its joints.
+/// The pool, and the offsets at which it can be cut.
 pub(crate) struct Pool {
     bytes: Vec<u8>,
     /// Offsets at which a text may begin or end.
@@ -77,7 +77,7 @@ impl Pool {
         pool
     }
 
-    /// Adds a piece of text, escaped; a joint follows it.
+    /// Adds a piece of text, escaped; the pool can be cut after it.
     fn add(&mut self, piece: &str) {
         for byte in piece.bytes() {
             match byte {
@@ -104,7 +104,7 @@ impl Pool {
         }
     }
 
-    /// One line, of a kind that occurs in prompts, code, logs and tool output.
+    /// Returns a line as it occurs in prompts, code, logs and tool output.
     fn line(&mut self, rng: &mut Rng) {
         let (noun, other) = (*rng.pick(NOUNS), *rng.pick(NOUNS));
         let number = rng.below(4000);
@@ -131,7 +131,7 @@ impl Pool {
         }
     }
 
-    /// Roughly `size` bytes, as the inside of a JSON string.
+    /// Returns about `size` bytes, as the content of a JSON string.
     pub(crate) fn take(&self, rng: &mut Rng, size: usize) -> &[u8] {
         let longest = self.bytes.len() / 4;
         let size = size.min(longest);

@@ -1,4 +1,4 @@
-//! Every report adds up to the same sum, which is the ledger's, with and without a cache.
+//! Tests that all reports add up to the total of the ledger, with and without a cache.
 
 #![allow(clippy::unwrap_used, reason = "helpers of a test")]
 

@@ -1,4 +1,5 @@
-//! Removing the unfinished files of a process. A binary of its own, because the list is the process's.
+//! Tests of removing the unfinished files of a process, in a separate binary, because the list of
+//! these files is global to the process.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 

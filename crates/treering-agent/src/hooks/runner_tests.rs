@@ -122,7 +122,7 @@ async fn failing_and_panicking_handlers_are_reported_and_passed_over() {
 }
 
 #[tokio::test]
-async fn giving_up_leaves_handlers_behind() {
+async fn an_abort_does_not_wait_for_handlers() {
     for does in [Does::WaitForEver, Does::WaitForAbort] {
         let (runner, log) = runner(&[("a", answer("1")), ("b", does), ("c", PASS)]);
         let abort = CancellationToken::new();
@@ -148,7 +148,7 @@ async fn an_abort_counts_even_without_handlers() {
 }
 
 #[tokio::test]
-async fn facts_reach_everyone_in_order() {
+async fn facts_reach_every_subscriber_in_order() {
     let (runner, log) = runner(&[("a", Does::Fail), ("b", PASS)]);
     let mut events = runner.subscribe();
     runner.session_info_changed(InfoChanged { name: Some("x".into()) }).await;

@@ -7,7 +7,7 @@ fn conversation(messages: &[&str]) -> Conversation {
 }
 
 #[test]
-fn the_sections_quote_what_was_said() {
+fn the_sections_quote_the_messages() {
     let mut conversation = conversation(&[
         r#"{"role":"user","content":"Fix the parser.\nNever touch the lexer."}"#,
         r#"{"role":"assistant","content":[{"type":"thinking","thinking":"secret"},{"type":"text","text":"I decided to rewrite it."},{"type":"toolCall","id":"1","name":"read","arguments":{"path":"b.rs"}},{"type":"toolCall","id":"2","name":"edit","arguments":{"path":"a.rs"}},{"type":"toolCall","id":"3","name":"read","arguments":{"path":"a.rs"}},{"type":"toolCall","id":"4","name":"read","arguments":{"path":7}}]}"#,

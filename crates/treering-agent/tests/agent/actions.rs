@@ -1,4 +1,4 @@
-//! Actions that handlers ask for while an operation runs.
+//! Tests of actions that handlers request while an operation runs.
 
 use crate::compact::{keep_a_turn, talk};
 use crate::navigate::{exact_with_summary, given};
@@ -69,8 +69,8 @@ async fn a_handler_branches_in_place_with_a_summary_after_a_compaction() {
         let text = if options.summarize { "Summary 2" } else { "Given." };
         assert!(json["summary"].as_str().unwrap().contains(text), "{json}");
         assert_eq!(home.reopened().leaf(), Some(leaf));
-        let told = names(&mut events);
-        let at = |name: &str| told.iter().position(|told| *told == name);
+        let event_names = names(&mut events);
+        let at = |name: &str| event_names.iter().position(|event_name| *event_name == name);
         assert!(at("session_compact").is_some() && at("session_compact") < at("session_tree"));
         assert_eq!(agent.running(), None);
     }

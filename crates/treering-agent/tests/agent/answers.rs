@@ -1,4 +1,4 @@
-//! Whole answers, and answers that end without being a summary.
+//! Tests of complete answers, and of answers that contain no summary.
 
 use crate::support::server::{Server, Step};
 use crate::support::wire::{answer, begin, delta, finish, head, normal, refusal, whole};
@@ -115,8 +115,8 @@ async fn servers_that_say_less_are_understood() {
 #[tokio::test(start_paused = true)]
 async fn what_a_model_thinks_aloud_is_left_out() {
     let _still = still();
-    let said = ["<think>\nHm. A summary?", " Yes.</think>\n\n", "## Goal"];
-    let (_server, job) = ask(Api::OpenAi, vec![answer(&whole(Api::OpenAi, &said))]).await;
+    let pieces = ["<think>\nHm. A summary?", " Yes.</think>\n\n", "## Goal"];
+    let (_server, job) = ask(Api::OpenAi, vec![answer(&whole(Api::OpenAi, &pieces))]).await;
     assert_eq!(job.end().await.unwrap().text, "## Goal");
     for only in ["<think>endless", "<think>all</think> "] {
         let (_server, job) = ask(Api::OpenAi, vec![answer(&whole(Api::OpenAi, &[only]))]).await;
@@ -125,7 +125,7 @@ async fn what_a_model_thinks_aloud_is_left_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_knows_no_stream_options_is_asked_without_them() {
+async fn a_server_that_refuses_stream_options_gets_a_request_without_them() {
     let _still = still();
     let no = r#"{"error":{"message":"Unknown parameter: 'stream_options'."}}"#;
     let scripts = vec![refusal(400, "", no), answer(&whole(Api::OpenAi, &["Whole"]))];

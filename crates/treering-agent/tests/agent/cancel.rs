@@ -7,7 +7,7 @@ use std::time::Duration;
 use treering_agent::{CancellationToken, SummaryError};
 
 #[tokio::test(start_paused = true)]
-async fn before_connecting() {
+async fn a_request_is_canceled_before_connecting() {
     let still = still();
     for api in BOTH {
         let server = Server::start(vec![vec![]]).await;
@@ -21,7 +21,7 @@ async fn before_connecting() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_waiting_for_the_answer() {
+async fn a_request_is_canceled_while_it_waits_for_the_answer() {
     let still = still();
     for api in BOTH {
         for before in
@@ -39,7 +39,7 @@ async fn while_waiting_for_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_the_middle_of_the_answer() {
+async fn a_request_is_canceled_in_the_middle_of_the_answer() {
     let still = still();
     for api in BOTH {
         let events = begin(api) + &delta(api, "Half");
@@ -57,7 +57,7 @@ async fn in_the_middle_of_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_the_pause_before_another_attempt() {
+async fn a_request_is_canceled_in_the_pause_before_another_attempt() {
     let still = still();
     for api in BOTH {
         let (server, mut job) = ask(api, vec![refusal(429, "retry-after: 50\r\n", "")]).await;

@@ -1,4 +1,4 @@
-//! A model that is talked to: what it is shown of a session, and how it answers.
+//! Tests of chat models: the turns that a model gets, and its answers.
 
 use crate::support::server::Server;
 use crate::support::talk::{call, result, user};
@@ -26,10 +26,10 @@ fn conversation() -> Session {
 fn sides_take_turns_and_tools_are_shown_as_text() {
     let request = ChatRequest::of(&conversation().context().unwrap());
     assert_eq!(request.system, "Be brief.");
-    let said: Vec<(ChatSide, &str)> =
+    let sides: Vec<(ChatSide, &str)> =
         request.turns.iter().map(|turn| (turn.side, turn.text.as_str())).collect();
     assert_eq!(
-        said,
+        sides,
         [
             (ChatSide::User, "What is this?"),
             (ChatSide::Assistant, r#"[Called read with {"path":"a.rs"}]"#),
@@ -59,8 +59,8 @@ async fn both_servers_get_the_conversation_in_their_shape() {
         let server = Server::start(vec![answer(&whole(api, &["A function."]))]).await;
         let model = chat_model(api, &server.url());
         let request = ChatRequest::of(&conversation().context().unwrap());
-        let said = model.answer(request, &CancellationToken::new()).await.unwrap();
-        assert_eq!((&*said.text, &*said.model), ("A function.", "real-model"));
+        let answer = model.answer(request, &CancellationToken::new()).await.unwrap();
+        assert_eq!((&*answer.text, &*answer.model), ("A function.", "real-model"));
         let requests = server.requests();
         let body = body(&requests[0]);
         let messages = body["messages"].as_array().unwrap();
@@ -85,7 +85,7 @@ fn body(request: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn both_servers_are_told_how_much_to_think() {
+async fn both_servers_get_the_thinking_level() {
     let _still = still();
     for (level, effort, budget) in [
         ("minimal", "minimal", 1024),
@@ -134,8 +134,8 @@ async fn a_model_that_cannot_think_answers_all_the_same() {
         session.append(NewEntry::thinking_level_change("high")).unwrap();
         let request = ChatRequest::of(&session.context().unwrap());
         let model = chat_model(api, &server.url());
-        let said = model.answer(request, &CancellationToken::new()).await.unwrap();
-        assert_eq!(said.text, "Yes.");
+        let answer = model.answer(request, &CancellationToken::new()).await.unwrap();
+        assert_eq!(answer.text, "Yes.");
         let second = body(&server.requests()[1]);
         assert_eq!(
             (&second["reasoning_effort"], &second["thinking"]),

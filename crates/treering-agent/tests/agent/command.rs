@@ -1,4 +1,4 @@
-//! External commands.
+//! Tests of the summarizer that runs an external command.
 
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
@@ -80,7 +80,7 @@ async fn stopped(command: Command, stop: impl AsyncFnOnce(&CancellationToken)) -
 }
 
 #[tokio::test]
-async fn cancelling_kills_the_command_and_its_children() {
+async fn cancellation_kills_the_command_and_its_children() {
     // The children hold a pipe open; it ends only when all of them are gone.
     let directory = tempfile::tempdir().unwrap();
     let fifo = directory.path().join("fifo");
@@ -90,7 +90,7 @@ async fn cancelling_kills_the_command_and_its_children() {
     let line = format!("exec 9>'{}'; sleep 1000 & sleep 1000 & echo started; wait", fifo.display());
     let error = stopped(shell(&line), async |cancel| cancel.cancel()).await;
     assert_eq!(error, SummaryError::Canceled);
-    assert_eq!(reader.await.unwrap(), b"", "nobody writes to it any more");
+    assert_eq!(reader.await.unwrap(), b"", "no process writes to it");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Compacting: what is asked, what is written, and what is not.
+//! Tests of compactions: the request, the entry that is written, and when nothing is written.
 
 use crate::support::handlers::{Extension, names, seen};
 use crate::support::scripted::{Play, Scripted};
@@ -41,7 +41,7 @@ pub(crate) fn done(compaction: Result<Compaction, AgentError>) -> Compacted {
 }
 
 #[tokio::test]
-async fn by_hand() {
+async fn a_manual_compaction_writes_one_entry() {
     let (journal, session) = counted();
     let ids = talk(&session, 1..=3);
     let summarizer = Scripted::plays([Play::Cost("What was said.", 70)]);
@@ -77,11 +77,11 @@ async fn by_hand() {
     ];
     assert_eq!(lines(&agent.context().unwrap()), expected);
 
-    let [asked] = &summarizer.asked()[..] else { panic!("one request") };
-    assert!(asked.user.ends_with("\n\nAdditional focus: the tests"));
-    assert_eq!((asked.instructions.as_deref(), &asked.previous), (Some("the tests"), &None));
-    assert!(asked.user.contains("answer 2") && !asked.user.contains("question 3"));
-    assert_eq!((asked.messages.len(), asked.streams), (4, true));
+    let [request] = &summarizer.requests()[..] else { panic!("one request") };
+    assert!(request.user.ends_with("\n\nAdditional focus: the tests"));
+    assert_eq!((request.instructions.as_deref(), &request.previous), (Some("the tests"), &None));
+    assert!(request.user.contains("answer 2") && !request.user.contains("question 3"));
+    assert_eq!((request.messages.len(), request.streams), (4, true));
     match &seen(&mut events)[..] {
         [
             Event::SessionBeforeCompact(before),
@@ -103,7 +103,7 @@ async fn by_hand() {
 }
 
 #[tokio::test]
-async fn past_the_threshold() {
+async fn a_context_past_the_threshold_is_compacted() {
     let big = ModelSettings::new().reserve_tokens(10);
     let compaction =
         CompactionSettings::new().reserve_tokens(100).keep_recent_tokens(50).model("acme/big", big);
@@ -129,10 +129,10 @@ async fn past_the_threshold() {
             assert_eq!(checked.is_some(), is_due && enabled, "{model} {tokens} {enabled}");
             if let Some(compaction) = checked {
                 assert_eq!(done(Ok(compaction)).first_kept, kept);
-                let Event::SessionCompact(told) = seen(&mut events).pop().unwrap() else {
+                let Event::SessionCompact(compacted) = seen(&mut events).pop().unwrap() else {
                     panic!()
                 };
-                assert_eq!(told.reason, CompactReason::Threshold);
+                assert_eq!(compacted.reason, CompactReason::Threshold);
                 // A context that a summary cannot make smaller is not compacted again.
                 let again = agent.compact_if_needed(&CancellationToken::new()).await.unwrap();
                 assert!(again.is_none());
@@ -156,7 +156,7 @@ async fn nothing_to_compact() {
     done(agent.compact(keep_a_turn()).await);
     let mut events = agent.subscribe();
     assert!(matches!(agent.compact(keep_a_turn()).await, Ok(Compaction::AlreadyCompacted)));
-    assert_eq!((names(&mut events).len(), summarizer.asked().len()), (0, 1));
+    assert_eq!((names(&mut events).len(), summarizer.requests().len()), (0, 1));
     // Past the threshold, but with nothing to gain.
     let settings = AgentSettings::new().context_window(1);
     agent.set_settings(settings);
@@ -182,7 +182,7 @@ fn every_error() -> Vec<SummaryError> {
 }
 
 #[tokio::test]
-async fn a_failure_writes_nothing_and_is_told() {
+async fn a_failed_compaction_writes_nothing_and_is_reported() {
     let (home, session) = Home::new();
     let ids = talk(&session, 1..=3);
     let summarizer = Scripted::plays([]);
@@ -196,9 +196,9 @@ async fn a_failure_writes_nothing_and_is_told() {
             other => panic!("{other:?}"),
         }
         let events = seen(&mut events);
-        let told: Vec<&str> = events.iter().map(Event::name).collect();
+        let event_names: Vec<&str> = events.iter().map(Event::name).collect();
         assert_eq!(
-            told,
+            event_names,
             ["session_before_compact", "session_compacting", "session_compact_failed"]
         );
         let Some(Event::SessionCompactFailed(failed)) = events.last() else { panic!() };
@@ -206,7 +206,7 @@ async fn a_failure_writes_nothing_and_is_told() {
         assert_eq!((home.bytes(), agent.session().leaf()), (bytes.clone(), ids.last().cloned()));
         assert_eq!(agent.running(), None);
     }
-    assert_eq!(summarizer.asked().len(), every_error().len(), "nobody was asked twice");
+    assert_eq!(summarizer.requests().len(), every_error().len(), "one request for each error");
     for nothing in ["", " \n"] {
         summarizer.play(Play::Say(nothing));
         let empty = agent.compact(keep_a_turn()).await;
@@ -222,11 +222,11 @@ async fn a_failure_writes_nothing_and_is_told() {
 }
 
 #[tokio::test]
-async fn giving_up_is_told_and_writes_nothing() {
+async fn an_aborted_compaction_writes_nothing_and_is_reported() {
     for at_the_handlers in [true, false] {
         for by_token in [true, false] {
             for play in [Play::Wait("late"), Play::Hang, Play::Fail(SummaryError::Canceled)] {
-                let is_told = matches!(play, Play::Fail(_));
+                let is_reported = matches!(play, Play::Fail(_));
                 let (home, session) = Home::new();
                 talk(&session, 1..=3);
                 let summarizer = Scripted::plays([play]);
@@ -246,7 +246,7 @@ async fn giving_up_is_told_and_writes_nothing() {
                         false => summarizer.arrived().await,
                     }
                     match by_token {
-                        _ if is_told && !at_the_handlers => {}
+                        _ if is_reported && !at_the_handlers => {}
                         true => cancel.cancel(),
                         false => assert_eq!(agent.abort(), Some(Operation::Compaction)),
                     }
@@ -283,7 +283,7 @@ async fn dropping_the_future_writes_nothing() {
 }
 
 #[tokio::test]
-async fn a_split_turn_is_asked_about_apart() {
+async fn a_split_turn_is_summarized_in_a_separate_request() {
     for with_history in [true, false] {
         let session = Session::in_memory("/p");
         if with_history {
@@ -312,12 +312,16 @@ async fn a_split_turn_is_asked_about_apart() {
             (&raw["usage"]["input"], &raw["usage"]["output"]),
             (&json!(input), &json!(output))
         );
-        let asked = summarizer.asked();
-        assert_eq!(asked.len(), 1 + usize::from(with_history));
-        let prefix = asked.last().unwrap();
+        let requests = summarizer.requests();
+        assert_eq!(requests.len(), 1 + usize::from(with_history));
+        let prefix = requests.last().unwrap();
         assert!(prefix.user.contains("beginning of a turn") && prefix.user.contains("request"));
         assert!(!prefix.user.contains("question 1") && !prefix.user.contains("rest ."));
-        assert_eq!(asked.iter().filter(|asked| asked.streams).count(), 1, "one text to look at");
+        assert_eq!(
+            requests.iter().filter(|request| request.streams).count(),
+            1,
+            "one text to look at"
+        );
     }
     // Either failing is a failure.
     for plays in [
@@ -338,7 +342,7 @@ async fn a_split_turn_is_asked_about_apart() {
 }
 
 #[tokio::test]
-async fn again_and_again() {
+async fn a_second_compaction_continues_the_first() {
     let session = Session::in_memory("/p");
     let summarizer = Scripted::plays([]);
     let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
@@ -357,11 +361,11 @@ async fn again_and_again() {
     turn(3, "read", "c.rs");
     let second = done(agent.compact(keep_a_turn()).await);
     // The messages that the first one kept are summarized now, and its summary is handed on.
-    let asked = &summarizer.asked()[1];
-    assert_eq!(asked.previous.as_deref(), Some(&*text(&first)));
-    assert!(asked.user.contains("<previous-summary>\nSummary 1"));
-    assert!(asked.user.contains("question 2") && !asked.user.contains("question 1"));
-    assert!(asked.messages.iter().all(|message| !message.contains("compactionSummary")));
+    let request = &summarizer.requests()[1];
+    assert_eq!(request.previous.as_deref(), Some(&*text(&first)));
+    assert!(request.user.contains("<previous-summary>\nSummary 1"));
+    assert!(request.user.contains("question 2") && !request.user.contains("question 1"));
+    assert!(request.messages.iter().all(|message| !message.contains("compactionSummary")));
     let details = json!({ "readFiles": ["a.rs"], "modifiedFiles": ["b.rs"] });
     assert_eq!(json_of(&second.entry)["details"], details);
     turn(4, "write", "a.rs");

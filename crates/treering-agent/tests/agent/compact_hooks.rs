@@ -1,4 +1,4 @@
-//! Handlers and compactions.
+//! Tests of handlers that take part in a compaction.
 
 use crate::compact::{done, keep_a_turn, talk};
 use crate::support::handlers::{Extension, seen};
@@ -43,7 +43,7 @@ async fn handlers_can_refuse() {
         assert!(matches!(refused, Ok(Compaction::Canceled { hook }) if &*hook == "ext"));
         let Some(Event::SessionCompactFailed(failed)) = seen(&mut events).pop() else { panic!() };
         assert!(failed.aborted && failed.error.contains("ext"));
-        assert_eq!((home.bytes(), summarizer.asked().len()), (bytes, 0));
+        assert_eq!((home.bytes(), summarizer.requests().len()), (bytes, 0));
     }
 }
 
@@ -57,9 +57,9 @@ async fn handlers_can_supply_the_summary() {
     assert_eq!((&raw["summary"], &raw["fromHook"]), (&json!("Mine."), &json!(true)));
     assert_eq!((&raw["details"], raw.get("usage")), (&json!({ "n": 1.5 }), None));
     assert_eq!((&compacted.first_kept, compacted.usage), (&ids[4], None));
-    assert_eq!(summarizer.asked().len(), 0);
-    let Some(Event::SessionCompact(told)) = seen(&mut events).pop() else { panic!() };
-    assert!(told.from_extension);
+    assert_eq!(summarizer.requests().len(), 0);
+    let Some(Event::SessionCompact(compacted)) = seen(&mut events).pop() else { panic!() };
+    assert!(compacted.from_extension);
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ fn rehooked(agent: AgentSession, extension: Extension) -> AgentSession {
 }
 
 #[tokio::test]
-async fn handlers_can_change_what_is_asked() {
+async fn handlers_can_change_the_request() {
     let wish = |prompt: Option<&str>, context: &[&str]| {
         let mut wish = CompactingOverride::new();
         wish.prompt = prompt.map(str::to_owned);
@@ -124,9 +124,9 @@ async fn handlers_can_change_what_is_asked() {
             with_extension(Extension { compacting, ..Default::default() });
         let options = keep_a_turn().instructions("own");
         done(agent.compact(options).await);
-        let asked = summarizer.asked();
-        assert!(asked[0].user.ends_with(end), "{wish:?}: {}", asked[0].user);
-        assert_eq!(asked[0].user.contains("another model can continue"), usual, "{wish:?}");
-        assert!(asked[0].user.contains("question 1"));
+        let requests = summarizer.requests();
+        assert!(requests[0].user.ends_with(end), "{wish:?}: {}", requests[0].user);
+        assert_eq!(requests[0].user.contains("another model can continue"), usual, "{wish:?}");
+        assert!(requests[0].user.contains("question 1"));
     }
 }

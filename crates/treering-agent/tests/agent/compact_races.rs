@@ -156,7 +156,7 @@ async fn an_automatic_compaction_takes_no_leaf_along() {
 }
 
 #[tokio::test]
-async fn both_at_once() {
+async fn entries_of_both_writers_during_a_compaction_stay() {
     let race = race();
     let (compaction, (own, theirs)) = race
         .compact(|session| {
@@ -187,7 +187,7 @@ async fn what_others_compacted_is_theirs() {
 }
 
 #[tokio::test]
-async fn a_session_that_went_elsewhere_is_not_pulled_back() {
+async fn a_leaf_that_moved_during_a_compaction_stays() {
     type Away = fn(&Session, &[EntryId]);
     let ways: [Away; 4] = [
         |session, ids| drop(session.branch(ids[1].as_str()).unwrap()),

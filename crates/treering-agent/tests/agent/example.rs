@@ -97,13 +97,13 @@ async fn it_survives_failures_an_overflow_and_an_abort() {
             let turn = agent::run(&agent, &*model, task, &cancel).await.unwrap();
             assert_eq!((&*turn.text, turn.end), (expected, TurnEnd::Complete));
         }
-        let told: Vec<Event> = std::iter::from_fn(|| events.try_recv().ok()).collect();
-        let rewound = told.iter().find_map(|event| match event {
+        let received: Vec<Event> = std::iter::from_fn(|| events.try_recv().ok()).collect();
+        let rewound = received.iter().find_map(|event| match event {
             Event::AnswerRewound(rewound) => Some(rewound.reason.clone()),
             _ => None,
         });
         assert_eq!(rewound, Some(SummaryError::Empty));
-        assert!(told.iter().any(|event| matches!(event, Event::SessionCompact(_))));
+        assert!(received.iter().any(|event| matches!(event, Event::SessionCompact(_))));
 
         let mut deltas = agent.subscribe_deltas();
         let abort = async {

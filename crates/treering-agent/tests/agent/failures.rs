@@ -1,4 +1,4 @@
-//! Broken streams, refusals, and servers that fall silent.
+//! Tests of broken streams, refusals, and servers that stop responding.
 
 use crate::support::server::Step;
 use crate::support::wire::{answer, begin, delta, head, refusal, whole};
@@ -6,7 +6,7 @@ use crate::support::{Api, BOTH, Job, KEY, RESTART, ask, pass, still, timeouts};
 use treering_agent::{SummaryError, Waiting};
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_lost_in_the_middle_is_asked_again() {
+async fn a_request_is_repeated_if_the_connection_breaks_in_the_middle() {
     let _still = still();
     for api in BOTH {
         // Cut off in the body, and ended in due form but too early.
@@ -41,7 +41,7 @@ async fn malformed_events_are_errors() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_no_stream_says_so() {
+async fn an_answer_that_is_no_stream_is_an_error() {
     let _still = still();
     let (_server, job) = ask(Api::OpenAi, vec![refusal(200, "", "<html>Welcome</html>")]).await;
     let error = job.fails().await;
@@ -64,7 +64,7 @@ async fn an_error_in_the_stream_is_the_servers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_is_told_without_the_key_it_quotes() {
+async fn a_refusal_is_reported_without_the_key_it_quotes() {
     let _still = still();
     for api in BOTH {
         // Also where cutting a long message would leave half of it.
@@ -151,7 +151,7 @@ async fn a_stream_of_nothing_but_comments_ends_some_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_address_that_is_none_is_not_asked_again() {
+async fn an_invalid_address_is_not_retried() {
     let _still = still();
     let mut job = Job::start(Api::OpenAi, "not an address");
     assert!(job.deltas.recv().await.is_none());

@@ -1,8 +1,9 @@
-//! Conversations that do not fit into the summarizer's window, and what summaries cost then.
+//! Tests of conversations that do not fit into the summarizer's window, and of the usage of their
+//! summaries.
 
 use crate::compact::{done, keep_a_turn, talk};
 use crate::navigate::{moved, summarize};
-use crate::support::scripted::{Asked, Play, Scripted};
+use crate::support::scripted::{Play, ReceivedRequest, Scripted};
 use crate::support::talk::{Home, answer, json_of, user};
 use treering::Session;
 use treering_agent::{AgentError, AgentSession, SummaryError};
@@ -12,8 +13,8 @@ fn tokens(text: &str) -> u64 {
 }
 
 /// Returns the text between the tags of a request.
-fn conversation(asked: &Asked) -> &str {
-    let (_, rest) = asked.user.split_once("<conversation>\n").unwrap();
+fn conversation(request: &ReceivedRequest) -> &str {
+    let (_, rest) = request.user.split_once("<conversation>\n").unwrap();
     rest.rsplit_once("\n</conversation>").unwrap().0
 }
 
@@ -22,14 +23,14 @@ fn too_long() -> SummaryError {
 }
 
 /// Every turn up to `turns` is in one of the requests, once.
-fn all_are_there(asked: &[Asked], turns: usize) {
-    let together: String = asked.iter().map(conversation).collect();
+fn all_are_there(requests: &[ReceivedRequest], turns: usize) {
+    let together: String = requests.iter().map(conversation).collect();
     for n in 1..=turns {
         for text in [format!("question {n} "), format!("answer {n} ")] {
             assert_eq!(together.matches(&text).count(), 1, "{text}");
         }
     }
-    let messages: usize = asked.iter().map(|asked| asked.messages.len()).sum();
+    let messages: usize = requests.iter().map(|request| request.messages.len()).sum();
     assert_eq!(messages, turns * 2);
 }
 
@@ -44,10 +45,10 @@ async fn parts_and_the_summary_so_far() {
         let summarizer = Scripted::with_window(window, (0..100).map(|_| Play::Cost(long, 5)));
         let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
         let compacted = done(agent.compact(keep_a_turn()).await);
-        let asked = summarizer.asked();
-        assert!(asked.len() > 1, "{window}");
-        all_are_there(&asked, 39);
-        for (at, request) in asked.iter().enumerate() {
+        let requests = summarizer.requests();
+        assert!(requests.len() > 1, "{window}");
+        all_are_there(&requests, 39);
+        for (at, request) in requests.iter().enumerate() {
             let previous = (at > 0).then_some(long);
             assert_eq!(request.previous.as_deref(), previous);
             assert_eq!(request.user.contains("<previous-summary>"), at > 0);
@@ -56,20 +57,20 @@ async fn parts_and_the_summary_so_far() {
         }
         let raw = json_of(&compacted.entry);
         assert_eq!(raw["summary"], long);
-        assert_eq!(raw["usage"]["input"], 5 * asked.len());
-        assert_eq!(compacted.usage.unwrap().output, 10 * asked.len() as u64);
+        assert_eq!(raw["usage"]["input"], 5 * requests.len());
+        assert_eq!(compacted.usage.unwrap().output, 10 * requests.len() as u64);
     }
 }
 
 #[tokio::test]
-async fn what_fits_is_asked_at_once() {
+async fn a_conversation_that_fits_is_one_request() {
     let session = Session::in_memory("/p");
     talk(&session, 1..=4);
     let summarizer = Scripted::with_window(200_000, []);
     let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
     done(agent.compact(keep_a_turn()).await);
-    assert_eq!(summarizer.asked().len(), 1);
-    all_are_there(&summarizer.asked(), 3);
+    assert_eq!(summarizer.requests().len(), 1);
+    all_are_there(&summarizer.requests(), 3);
 }
 
 #[tokio::test]
@@ -81,9 +82,9 @@ async fn a_previous_summary_begins_the_chain() {
     done(agent.compact(keep_a_turn()).await);
     talk(&agent.session(), 3..=20);
     done(agent.compact(keep_a_turn()).await);
-    let asked = &summarizer.asked()[1..];
-    assert!(asked.len() > 1);
-    for (at, request) in asked.iter().enumerate() {
+    let requests = &summarizer.requests()[1..];
+    assert!(requests.len() > 1);
+    for (at, request) in requests.iter().enumerate() {
         assert_eq!(request.previous, Some(format!("Summary {}", at + 1)));
     }
 }
@@ -98,12 +99,12 @@ async fn a_message_longer_than_the_window_is_cut_into_pieces() {
     let summarizer = Scripted::with_window(2_500, []);
     let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
     done(agent.compact(keep_a_turn()).await);
-    let asked = summarizer.asked();
-    let together: String = asked.iter().map(conversation).collect();
+    let requests = summarizer.requests();
+    let together: String = requests.iter().map(conversation).collect();
     assert!(together.starts_with(&format!("[User]: {words}")));
     assert!(together.ends_with("[Assistant]: short"));
-    assert!(asked.iter().all(|asked| !asked.messages.is_empty()));
-    assert!(asked.iter().all(|asked| tokens(&asked.user) <= 1_250), "half of the window");
+    assert!(requests.iter().all(|request| !request.messages.is_empty()));
+    assert!(requests.iter().all(|request| tokens(&request.user) <= 1_250), "half of the window");
 }
 
 #[tokio::test]
@@ -117,17 +118,17 @@ async fn a_server_that_finds_it_too_long_gets_less() {
         });
         let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
         done(agent.compact(keep_a_turn()).await);
-        let asked = summarizer.asked();
+        let requests = summarizer.requests();
         // The attempt that worked: from the last request without a previous summary on.
-        let begin = asked.iter().rposition(|asked| asked.previous.is_none()).unwrap();
+        let begin = requests.iter().rposition(|request| request.previous.is_none()).unwrap();
         assert!(begin > 0);
-        assert!(asked[begin..].iter().all(|asked| tokens(&asked.user) <= 1_500));
-        all_are_there(&asked[begin..], 19);
+        assert!(requests[begin..].iter().all(|request| tokens(&request.user) <= 1_500));
+        all_are_there(&requests[begin..], 19);
     }
 }
 
 #[tokio::test]
-async fn a_server_that_is_never_content_is_not_asked_for_ever() {
+async fn requests_to_a_server_that_refuses_every_length_end() {
     let (home, session) = Home::new();
     talk(&session, 1..=20);
     let bytes = home.bytes();
@@ -137,11 +138,11 @@ async fn a_server_that_is_never_content_is_not_asked_for_ever() {
         Err(AgentError::Summary(error)) => assert_eq!(error, too_long()),
         other => panic!("{other:?}"),
     }
-    assert_eq!((home.bytes(), summarizer.asked().len()), (bytes, 5));
+    assert_eq!((home.bytes(), summarizer.requests().len()), (bytes, 5));
 }
 
 #[tokio::test]
-async fn what_was_asked_in_vain_was_paid_for() {
+async fn the_usage_of_a_lost_attempt_is_counted() {
     let session = Session::in_memory("/p");
     talk(&session, 1..=20);
     let plays = [Play::Cost("lost", 7), Play::Fail(too_long())];
@@ -150,7 +151,7 @@ async fn what_was_asked_in_vain_was_paid_for() {
     let compacted = done(agent.compact(keep_a_turn()).await);
     assert_eq!(json_of(&compacted.entry)["usage"]["input"], 7);
     // The new attempt does not build on the lost one.
-    assert_eq!(summarizer.asked()[2].previous, None);
+    assert_eq!(summarizer.requests()[2].previous, None);
 }
 
 #[tokio::test]
@@ -173,9 +174,9 @@ async fn a_branch_is_folded_as_well() {
     let summarizer = Scripted::with_window(2_500, []);
     let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
     let summary = moved(agent.navigate(start.as_str(), summarize()).await).summary.unwrap();
-    let asked = summarizer.asked();
-    assert!(asked.len() > 1);
-    all_are_there(&asked, 20);
+    let requests = summarizer.requests();
+    assert!(requests.len() > 1);
+    all_are_there(&requests, 20);
     let text = json_of(&summary)["summary"].as_str().unwrap().to_owned();
-    assert!(text.ends_with(&format!("Summary {}", asked.len())));
+    assert!(text.ends_with(&format!("Summary {}", requests.len())));
 }

@@ -1,4 +1,4 @@
-//! Keys: content is never changed because of one, and errors never quote one.
+//! Tests that a key never changes the content of an answer, and that errors never quote a key.
 
 use crate::support::server::Server;
 use crate::support::talk::{append, json_of, user};
@@ -31,13 +31,13 @@ async fn an_answer_is_stored_as_the_model_wrote_it_whatever_the_key_is() {
                     sees.lock().unwrap().push_str(text);
                 }
             });
-            let said = agent
+            let turn = agent
                 .prompt(&*model, "What now?", Some(on_delta), &CancellationToken::new())
                 .await
                 .unwrap();
-            assert_eq!((&*said.text, said.end), (&*text, TurnEnd::Complete), "{key}");
+            assert_eq!((&*turn.text, turn.end), (&*text, TurnEnd::Complete), "{key}");
             assert_eq!(*seen.lock().unwrap(), text);
-            let written = json_of(&agent.session().entry(said.answer.as_str()).unwrap());
+            let written = json_of(&agent.session().entry(turn.answer.as_str()).unwrap());
             assert_eq!(written["message"]["content"][0]["text"], *text);
             assert_eq!(written["message"]["stopReason"], "stop");
         }
@@ -97,7 +97,7 @@ impl Summarizer for AsSummarizer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_in_the_stream_is_told_without_the_key_it_quotes() {
+async fn an_error_in_the_stream_is_reported_without_the_key_it_quotes() {
     let _still = still();
     for api in BOTH {
         // Also where cutting a long message would leave half of it.

@@ -1,7 +1,7 @@
 //! Answers and records that arrive after the leaf was moved.
 
 use crate::support::server::Server;
-use crate::support::talk::{Home, answer as said, append, lines, user};
+use crate::support::talk::{Home, answer as assistant, append, lines, user};
 use crate::support::wire::{answer, whole};
 use crate::support::{Api, chat_model, still};
 use std::sync::Arc;
@@ -20,9 +20,9 @@ fn scene() -> Scene {
     let (home, session) = Home::new();
     let agent = AgentSession::new(session);
     let start = append(&agent, user("start"));
-    let other = append(&agent, said("other"));
+    let other = append(&agent, assistant("other"));
     agent.session().branch(start.as_str()).unwrap();
-    append(&agent, said("leaf"));
+    append(&agent, assistant("leaf"));
     Scene { home, agent, start, other }
 }
 
@@ -55,8 +55,8 @@ impl Scene {
 async fn an_answer_stays_with_its_question_when_the_session_goes_elsewhere() {
     let scene = scene();
     let (session, other) = (scene.agent.session(), scene.other.clone());
-    let said = scene.say(move || drop(session.branch(other.as_str()).unwrap())).await;
-    assert_eq!(scene.parent(&said.answer), said.question);
+    let turn = scene.say(move || drop(session.branch(other.as_str()).unwrap())).await;
+    assert_eq!(scene.parent(&turn.answer), turn.question);
     assert_eq!(scene.agent.session().leaf(), Some(scene.other.clone()));
     assert_eq!(scene.others().leaf(), Some(scene.other));
     assert_eq!(lines(&scene.agent.context().unwrap()), ["user: start", "assistant: other"]);
@@ -66,18 +66,18 @@ async fn an_answer_stays_with_its_question_when_the_session_goes_elsewhere() {
 async fn an_answer_takes_back_no_move_of_another_process() {
     let scene = scene();
     let (others, other) = (scene.others(), scene.other.clone());
-    let said = scene
+    let turn = scene
         .say(move || {
             others.refresh().unwrap();
             others.branch(other.as_str()).unwrap();
         })
         .await;
-    assert_eq!(scene.parent(&said.answer), said.question);
+    assert_eq!(scene.parent(&turn.answer), turn.question);
     assert_eq!(scene.others().leaf(), Some(scene.other.clone()), "where the other process went");
-    assert_eq!(scene.agent.session().leaf(), Some(said.answer.clone()), "where the turn is");
+    assert_eq!(scene.agent.session().leaf(), Some(turn.answer.clone()), "where the turn is");
     // The next question makes this branch the active one again.
     let next = append(&scene.agent, user("next"));
-    assert_eq!(scene.parent(&next), said.answer);
+    assert_eq!(scene.parent(&next), turn.answer);
     assert_eq!(scene.others().leaf(), Some(next));
 }
 
@@ -85,15 +85,15 @@ async fn an_answer_takes_back_no_move_of_another_process() {
 async fn a_label_of_another_process_does_not_separate_an_answer_from_its_question() {
     let scene = scene();
     let (others, start) = (scene.others(), scene.start.clone());
-    let said = scene
+    let turn = scene
         .say(move || {
             others.refresh().unwrap();
             others.follow().unwrap();
             others.label(start.as_str(), Some("here")).unwrap();
         })
         .await;
-    assert_eq!(scene.others().leaf(), Some(said.answer.clone()));
-    assert_eq!(scene.agent.session().leaf(), Some(said.answer));
+    assert_eq!(scene.others().leaf(), Some(turn.answer.clone()));
+    assert_eq!(scene.agent.session().leaf(), Some(turn.answer));
     let texts = ["user: start", "assistant: leaf", "user: A question?", "assistant: An answer."];
     assert_eq!(lines(&scene.others().context().unwrap()), texts);
     assert_eq!(scene.others().tree().label(scene.start.as_str()), Some("here"));
@@ -104,15 +104,15 @@ async fn a_conversation_of_another_process_below_the_question_is_its_own_branch(
     let scene = scene();
     let others = Arc::new(scene.others());
     let theirs = Arc::clone(&others);
-    let said = scene
+    let turn = scene
         .say(move || {
             theirs.refresh().unwrap();
             theirs.follow().unwrap();
             theirs.append(user("theirs")).unwrap();
         })
         .await;
-    assert_eq!(scene.parent(&said.answer), said.question);
-    assert_eq!(scene.agent.session().leaf(), Some(said.answer));
+    assert_eq!(scene.parent(&turn.answer), turn.question);
+    assert_eq!(scene.agent.session().leaf(), Some(turn.answer));
     assert_eq!(scene.others().leaf(), others.leaf());
 }
 
@@ -148,7 +148,7 @@ async fn the_record_of_a_command_stays_where_the_command_was_started() {
         let session = Session::create_at(&path, dir.path(), Default::default()).unwrap();
         let agent = AgentSession::new(session);
         let start = append(&agent, user("start"));
-        let leaf = append(&agent, said("leaf"));
+        let leaf = append(&agent, assistant("leaf"));
         let mover = match in_this_process {
             true => agent.session(),
             false => Arc::new(Session::open(&path).unwrap()),

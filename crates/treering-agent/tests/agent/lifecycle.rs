@@ -1,4 +1,5 @@
-//! Another session in this one's place: new ones, ones from disk, forks; and names and labels.
+//! Tests of the operations that replace the active session (new, resume, fork), and of names and
+//! labels.
 
 use crate::navigate::{Forest, forest};
 use crate::support::handlers::{Extension, names, seen};
@@ -172,7 +173,7 @@ async fn what_cannot_be_opened_replaces_nothing() {
         let mut events = agent.subscribe();
         let failed = agent.resume(&file, &none()).await;
         assert!(matches!(failed, Err(AgentError::Session(_))), "{failed:?}");
-        assert_eq!(names(&mut events), ["session_before_switch"], "nobody was told goodbye");
+        assert_eq!(names(&mut events), ["session_before_switch"], "no session has ended");
         assert_eq!((agent.session().id(), agent.running()), (id.clone(), None));
     }
     append(&agent, user("still here"));
@@ -267,7 +268,7 @@ async fn in_memory_everything_stays_in_memory() {
 }
 
 #[tokio::test]
-async fn handlers_can_refuse_and_users_give_up() {
+async fn handlers_can_refuse_and_users_can_abort() {
     let refusing =
         Extension { switch: Decision::Cancel, fork: Decision::Cancel, ..Default::default() };
     let (home, session) = Home::new();
@@ -281,8 +282,8 @@ async fn handlers_can_refuse_and_users_give_up() {
     assert!(matches!(resumed, Ok(Replaced::Canceled { .. })));
     let fork = agent.fork(forest.a1.as_str(), ForkPosition::At, &none()).await;
     assert!(matches!(fork, Ok(Forked::Canceled { hook }) if &*hook == "ext"));
-    let asked = ["session_before_switch", "session_before_switch", "session_before_fork"];
-    assert_eq!(names(&mut events), asked);
+    let expected = ["session_before_switch", "session_before_switch", "session_before_fork"];
+    assert_eq!(names(&mut events), expected);
     assert_eq!((agent.session().id(), home.files()), (id.clone(), 1));
 
     let agent = AgentSession::new(home.reopened());
@@ -294,7 +295,7 @@ async fn handlers_can_refuse_and_users_give_up() {
 }
 
 #[tokio::test]
-async fn start_and_shutdown_are_told() {
+async fn start_and_shutdown_are_reported() {
     let agent = AgentSession::new(Session::in_memory("/p"));
     let mut events = agent.subscribe();
     agent.start().await;
@@ -315,14 +316,14 @@ async fn names_and_labels() {
     let mut events = agent.subscribe();
     agent.set_name("  The\nparser ").await.unwrap();
     agent.set_name("").await.unwrap();
-    let told: Vec<Option<String>> = seen(&mut events)
+    let names: Vec<Option<String>> = seen(&mut events)
         .into_iter()
         .map(|event| match event {
-            Event::SessionInfoChanged(told) => told.name.clone(),
+            Event::SessionInfoChanged(changed) => changed.name.clone(),
             other => panic!("{other:?}"),
         })
         .collect();
-    assert_eq!(told, [Some("The parser".into()), None]);
+    assert_eq!(names, [Some("The parser".into()), None]);
 
     agent.label(forest.a1.as_str(), Some("good")).unwrap();
     assert_eq!(agent.session().tree().label(forest.a1.as_str()), Some("good"));
@@ -354,8 +355,9 @@ async fn forks_of_files_that_are_never_written_go_below_the_agents_own_root() {
         agent.clone_session(&none()).await.err(),
         agent.new_session(&none()).await.err(),
     ] {
-        let is_told = matches!(refused, Some(AgentError::Session(Error::NoForkDirectory { .. })));
-        assert!(is_told, "{refused:?}");
+        let is_expected =
+            matches!(refused, Some(AgentError::Session(Error::NoForkDirectory { .. })));
+        assert!(is_expected, "{refused:?}");
     }
     assert_eq!(files(), 1, "nothing beside it");
     let root = dir.path().join("own");

@@ -1,4 +1,4 @@
-//! Branches brought together by the agent: with a summary, with copies, given up, moved away from.
+//! Tests of merges: with a summary, with copies, aborted, and with a leaf that moves meanwhile.
 
 use crate::support::handlers::names;
 use crate::support::scripted::{Play, Scripted};
@@ -36,7 +36,7 @@ async fn a_summary_names_both_branches_and_comes_once() {
     );
     assert!(entry["summary"].as_str().unwrap().contains("Left was tried.\n\n<read-files>\na.rs"));
     assert_eq!(entry["details"]["merge"]["from"], other.as_str());
-    assert!(summarizer.asked()[0].user.contains("Additional focus: the walls"));
+    assert!(summarizer.requests()[0].user.contains("Additional focus: the walls"));
     let again = agent.merge(other.as_str(), MergeOptions::default()).await.unwrap();
     assert!(matches!(again, MergeOutcome::NothingNew));
     assert_eq!(home.reopened().leaf(), Some(merged.entry.id().clone()));
@@ -59,7 +59,7 @@ async fn messages_themselves_need_no_summarizer() {
 }
 
 #[tokio::test]
-async fn given_up_nothing_is_written_and_moved_away_from_nothing_is_pulled_back() {
+async fn an_aborted_merge_writes_nothing_and_a_leaf_that_moved_stays() {
     let (home, session) = Home::new();
     let summarizer = Scripted::plays([Play::Hang, Play::Wait("late"), Play::Wait("later")]);
     let agent = AgentSession::new(session).with_summarizer(summarizer.clone());

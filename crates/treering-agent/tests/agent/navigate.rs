@@ -1,4 +1,4 @@
-//! Moving the leaf: the nine steps of `navigate`, what stops them, and the shorter ways to say it.
+//! Tests of navigation: the steps of `navigate`, its refusals, and the calls that use it.
 
 use crate::support::handlers::{Extension, names, seen};
 use crate::support::scripted::{Play, Scripted};
@@ -89,8 +89,8 @@ async fn all_refuse(agent: &AgentSession, running: Operation, forest: &Forest, h
             "{text}"
         );
         match error {
-            AgentError::Busy { running: said, wanted: asked } => {
-                assert_eq!((said, asked), (running, wanted));
+            AgentError::Busy { running: actual, wanted: refused } => {
+                assert_eq!((actual, refused), (running, wanted));
             }
             other => panic!("{wanted} while {running}: {other:?}"),
         }
@@ -162,12 +162,12 @@ async fn what_cannot_be_done_fails_at_once() {
     assert!(matches!(there, Ok(Navigation::AlreadyThere)), "the leaf needs no summarizer");
     let unknown = agent.navigate("nowhere", NavigateOptions::default()).await;
     assert!(matches!(unknown, Err(AgentError::Session(Error::UnknownEntry(_)))));
-    for asked in [
+    for result in [
         agent.navigate(forest.u1.as_str(), summarize()).await,
         agent.pop_previous(NavigateOptions::default()).await,
         agent.navigate(forest.u1.as_str(), exact_with_summary(None)).await,
     ] {
-        let error = asked.unwrap_err();
+        let error = result.unwrap_err();
         assert!(matches!(error, AgentError::Summary(SummaryError::NotConfigured)), "{error:?}");
     }
     assert_eq!(names(&mut events), Vec::<&str>::new());
@@ -191,12 +191,12 @@ async fn a_file_that_is_only_read_is_not_navigated() {
     let refused = agent.navigate(forest.u1.as_str(), summarize()).await;
     assert!(matches!(refused, Err(AgentError::Session(Error::ReadOnly { version: 9, .. }))));
     assert!(agent.compact(CompactOptions::default()).await.is_err());
-    assert_eq!(summarizer.asked().len(), 0, "nobody was paid for it");
+    assert_eq!(summarizer.requests().len(), 0, "no request was sent");
     assert_eq!((home.bytes(), agent.running()), (newer.into_bytes(), None));
 }
 
 #[tokio::test]
-async fn what_is_left_behind() {
+async fn the_summary_covers_the_abandoned_branch() {
     let session = Session::in_memory("/p");
     let forest = forest(&session);
     let Forest { u1, a1, u2, c2, r2, a3, u3, a4 } = forest;
@@ -227,10 +227,10 @@ async fn what_is_left_behind() {
         let before = agent.session().leaf();
         moved(agent.navigate(to.as_str(), NavigateOptions::default()).await);
         match &seen(&mut events)[..] {
-            [Event::SessionBeforeTree(told), Event::SessionTree(after)] => {
-                assert_eq!((&told.target, &told.old_leaf), (to, &before));
-                assert_eq!(told.common_ancestor.as_ref(), ancestor, "{from:?} to {to}");
-                assert_eq!(told.entries_to_summarize.iter().collect::<Vec<_>>(), left);
+            [Event::SessionBeforeTree(before_tree), Event::SessionTree(after)] => {
+                assert_eq!((&before_tree.target, &before_tree.old_leaf), (to, &before));
+                assert_eq!(before_tree.common_ancestor.as_ref(), ancestor, "{from:?} to {to}");
+                assert_eq!(before_tree.entries_to_summarize.iter().collect::<Vec<_>>(), left);
                 assert_eq!((&after.old_leaf, &after.new_leaf), (&before, &agent.session().leaf()));
             }
             other => panic!("{other:?}"),
@@ -324,11 +324,11 @@ async fn a_summary_comes_along_in_one_append() {
         }
         other => panic!("{other:?}"),
     }
-    let asked = &summarizer.asked()[0];
-    assert_eq!(asked.messages.len(), 3, "a call says what was done, its result does not count");
-    assert!(asked.user.contains("[User]: second\n\n[Assistant tool calls]: read(path=\"a.rs\")"));
-    assert!(asked.streams && asked.instructions.is_none() && asked.previous.is_none());
-    assert!(asked.system.contains("summarize"));
+    let request = &summarizer.requests()[0];
+    assert_eq!(request.messages.len(), 3, "a call says what was done, its result does not count");
+    assert!(request.user.contains("[User]: second\n\n[Assistant tool calls]: read(path=\"a.rs\")"));
+    assert!(request.streams && request.instructions.is_none() && request.previous.is_none());
+    assert!(request.system.contains("summarize"));
 
     // From before the first entry, and to it.
     agent.session().branch(forest.a3.as_str()).unwrap();
@@ -363,7 +363,7 @@ async fn moves_without_a_summary() {
     let before = count();
     let stays = moved(agent.navigate(u3.as_str(), summarize()).await);
     assert_eq!((stays.new_leaf, stays.editor_text.as_deref()), (Some(a1), Some("third")));
-    assert_eq!((count(), summarizer.asked().len()), (before, 0));
+    assert_eq!((count(), summarizer.requests().len()), (before, 0));
 }
 
 #[tokio::test]
@@ -389,7 +389,7 @@ async fn branches_and_the_ways_between_them() {
         (&json!("We tried."), &json!(forest.a4.as_str()))
     );
     assert_eq!(raw["parentId"], forest.u2.as_str());
-    assert_eq!((raw.get("fromHook"), summarizer.asked().len()), (None, 0));
+    assert_eq!((raw.get("fromHook"), summarizer.requests().len()), (None, 0));
     // A blank text is no summary.
     let nothing = given(" ");
     let there = moved(agent.navigate(forest.a3.as_str(), nothing).await);
@@ -397,10 +397,10 @@ async fn branches_and_the_ways_between_them() {
     assert_eq!(there.new_leaf, Some(forest.a3.clone()));
 
     let ask = exact_with_summary(Some("only the files"));
-    let asked = moved(agent.navigate(forest.a4.as_str(), ask).await).summary.unwrap();
-    assert_eq!(asked.parent(), Some(&forest.a4));
-    assert!(summarizer.asked()[0].user.ends_with("Additional focus: only the files"));
-    assert_eq!(summarizer.asked()[0].instructions.as_deref(), Some("only the files"));
+    let summary = moved(agent.navigate(forest.a4.as_str(), ask).await).summary.unwrap();
+    assert_eq!(summary.parent(), Some(&forest.a4));
+    assert!(summarizer.requests()[0].user.ends_with("Additional focus: only the files"));
+    assert_eq!(summarizer.requests()[0].instructions.as_deref(), Some("only the files"));
 }
 
 #[tokio::test]
@@ -421,7 +421,7 @@ async fn pop() {
         (popped.editor_text.as_deref(), popped.summary.unwrap().parent()),
         (Some("first"), None)
     );
-    assert!(summarizer.asked()[1].user.contains("Summary 1"));
+    assert!(summarizer.requests()[1].user.contains("Summary 1"));
     let end = agent.pop_previous(NavigateOptions::default()).await;
     assert!(matches!(end, Err(AgentError::NothingToPop)));
     // To an entry.

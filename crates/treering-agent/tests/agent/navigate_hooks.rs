@@ -1,4 +1,4 @@
-//! Handlers and moves of the leaf.
+//! Tests of handlers that take part in navigation.
 
 use crate::navigate::{Forest, forest, given, moved, summarize};
 use crate::support::handlers::{Extension, names, seen};
@@ -34,7 +34,7 @@ fn supplied(text: &str, details: Option<&[u8]>) -> TreeOverride {
 }
 
 #[tokio::test]
-async fn the_question_says_everything() {
+async fn the_event_before_a_navigation_has_all_facts() {
     let World { home: _home, forest, agent, .. } = world(Decision::Pass);
     let mut events = agent.subscribe();
     let options = NavigateOptions::new()
@@ -43,18 +43,18 @@ async fn the_question_says_everything() {
         .replace_instructions(true)
         .label("here");
     moved(agent.navigate(forest.u3.as_str(), options).await);
-    let Some(Event::SessionBeforeTree(told)) = seen(&mut events).into_iter().next() else {
+    let Some(Event::SessionBeforeTree(event)) = seen(&mut events).into_iter().next() else {
         panic!()
     };
-    assert!(Arc::ptr_eq(&told.session, &agent.session()));
-    assert_eq!(told.target, forest.u3);
-    assert_eq!(told.old_leaf.as_ref(), Some(&forest.a3));
-    assert_eq!(told.common_ancestor.as_ref(), Some(&forest.a1));
+    assert!(Arc::ptr_eq(&event.session, &agent.session()));
+    assert_eq!(event.target, forest.u3);
+    assert_eq!(event.old_leaf.as_ref(), Some(&forest.a3));
+    assert_eq!(event.common_ancestor.as_ref(), Some(&forest.a1));
     let left = [&forest.u2, &forest.c2, &forest.r2, &forest.a3];
-    assert_eq!(told.entries_to_summarize.iter().collect::<Vec<_>>(), left);
-    assert!(told.user_wants_summary && told.replace_instructions);
-    assert_eq!(told.custom_instructions.as_deref(), Some("be brief"));
-    assert_eq!(told.label.as_deref(), Some("here"));
+    assert_eq!(event.entries_to_summarize.iter().collect::<Vec<_>>(), left);
+    assert!(event.user_wants_summary && event.replace_instructions);
+    assert_eq!(event.custom_instructions.as_deref(), Some("be brief"));
+    assert_eq!(event.label.as_deref(), Some("here"));
 
     let mut events = agent.subscribe();
     moved(agent.navigate(forest.a3.as_str(), NavigateOptions::exact()).await);
@@ -62,7 +62,7 @@ async fn the_question_says_everything() {
     let wants: Vec<bool> = seen(&mut events)
         .into_iter()
         .filter_map(|event| match event {
-            Event::SessionBeforeTree(told) => Some(told.user_wants_summary),
+            Event::SessionBeforeTree(event) => Some(event.user_wants_summary),
             _ => None,
         })
         .collect();
@@ -70,14 +70,14 @@ async fn the_question_says_everything() {
 }
 
 #[tokio::test]
-async fn no_means_no() {
+async fn a_handler_that_refuses_prevents_navigation() {
     let World { home, forest, agent, summarizer } = world(Decision::Cancel);
     let (bytes, mut events) = (home.bytes(), agent.subscribe());
     let done = agent.navigate(forest.u3.as_str(), summarize()).await;
     assert!(matches!(done, Ok(Navigation::Canceled { hook }) if &*hook == "ext"));
     assert_eq!(names(&mut events), ["session_before_tree"]);
     assert_eq!((home.bytes(), agent.session().leaf()), (bytes, Some(forest.a3)));
-    assert_eq!((summarizer.asked().len(), agent.running()), (0, None));
+    assert_eq!((summarizer.requests().len(), agent.running()), (0, None));
 }
 
 #[tokio::test]
@@ -96,15 +96,15 @@ async fn a_supplied_summary_is_used_if_one_is_wanted() {
     let text = String::from_utf8(done.summary.unwrap().raw().to_vec()).unwrap();
     assert!(text.contains(r#"{"n":1.50}"#), "its JSON is kept as it is");
     let last = seen(&mut events).pop();
-    assert!(matches!(last, Some(Event::SessionTree(told)) if told.from_extension));
-    assert_eq!(summarizer.asked().len(), 0);
+    assert!(matches!(last, Some(Event::SessionTree(event)) if event.from_extension));
+    assert_eq!(summarizer.requests().len(), 0);
 
     // Not wanted: not used.
     let mut events = agent.subscribe();
     let done = moved(agent.navigate(forest.a3.as_str(), NavigateOptions::default()).await);
     assert!(done.summary.is_none());
     let last = seen(&mut events).pop();
-    assert!(matches!(last, Some(Event::SessionTree(told)) if !told.from_extension));
+    assert!(matches!(last, Some(Event::SessionTree(event)) if !event.from_extension));
     // Wanted where nothing is left behind: used.
     agent.session().branch(forest.a1.as_str()).unwrap();
     let done = moved(agent.navigate(forest.a3.as_str(), summarize()).await);
@@ -121,10 +121,10 @@ async fn a_supplied_summary_without_text_is_none() {
         world(Decision::Use(supplied(" ", None)));
     let mut events = agent.subscribe();
     let done = moved(agent.navigate(forest.u3.as_str(), summarize()).await);
-    assert_eq!(summarizer.asked().len(), 1, "the summarizer is asked as if nobody had spoken");
+    assert_eq!(summarizer.requests().len(), 1, "the handlers change nothing");
     assert!(json_of(&done.summary.unwrap()).get("fromHook").is_none());
     let last = seen(&mut events).pop();
-    assert!(matches!(last, Some(Event::SessionTree(told)) if !told.from_extension));
+    assert!(matches!(last, Some(Event::SessionTree(event)) if !event.from_extension));
 }
 
 #[tokio::test]
@@ -148,9 +148,9 @@ async fn instructions_and_labels_can_be_overridden() {
         let World { home: _home, forest, agent, summarizer } = world(Decision::Use(wish.clone()));
         let options = summarize().custom_instructions("own").label("own");
         let done = moved(agent.navigate(forest.u3.as_str(), options).await);
-        let asked = summarizer.asked();
-        assert!(asked[0].user.ends_with(end), "{wish:?}: {}", asked[0].user);
-        assert_eq!(asked[0].user.contains("## Goal"), usual, "{wish:?}");
+        let requests = summarizer.requests();
+        assert!(requests[0].user.ends_with(end), "{wish:?}: {}", requests[0].user);
+        assert_eq!(requests[0].user.contains("## Goal"), usual, "{wish:?}");
         let tree = agent.session().tree();
         assert_eq!(tree.label(done.summary.unwrap().id().as_str()), label, "{wish:?}");
     }

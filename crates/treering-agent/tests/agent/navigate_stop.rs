@@ -1,4 +1,4 @@
-//! Moves that do not happen: given up at any moment, in any way, or without a summary.
+//! Tests of navigation that is aborted, dropped, or fails because there is no summary.
 
 use crate::navigate::{forest, moved, summarize};
 use crate::support::handlers::{Extension, names};
@@ -18,7 +18,7 @@ enum Stop {
 }
 
 #[tokio::test]
-async fn giving_up_changes_nothing() {
+async fn an_aborted_navigation_changes_nothing() {
     for stop in [Stop::Token, Stop::Abort, Stop::Drop] {
         for at_the_handlers in [true, false] {
             for play in [Play::Wait("late"), Play::Hang] {
@@ -73,7 +73,7 @@ async fn give_up(stop: Stop, at_the_handlers: bool, play: Play) {
 }
 
 #[tokio::test]
-async fn cancelled_before_it_began() {
+async fn a_navigation_canceled_before_it_began_changes_nothing() {
     let (home, session) = Home::new();
     let forest = forest(&session);
     let agent = AgentSession::new(session).with_summarizer(Scripted::plays([]));

@@ -1,4 +1,4 @@
-//! Asking again: when, after which pause, and how often.
+//! Tests of retried requests: when, after which pause, and how often.
 
 use crate::support::server::{Server, Step};
 use crate::support::wire::{answer, begin, head, refusal, whole};
@@ -10,7 +10,7 @@ use treering_agent::SummaryError;
 const BUSY: &str = r#"{"error":{"message":"busy"}}"#;
 
 #[tokio::test(start_paused = true)]
-async fn a_429_is_asked_again_when_the_server_says() {
+async fn a_429_is_retried_after_the_time_that_the_server_names() {
     let still = still();
     for api in BOTH {
         let before = still.elapsed();
@@ -27,7 +27,7 @@ async fn a_429_is_asked_again_when_the_server_says() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_server_makes_us_wait_for_ever() {
+async fn a_pause_that_a_server_names_has_a_limit() {
     let _still = still();
     let scripts = vec![
         refusal(503, "retry-after: 86400\r\n", BUSY),
@@ -41,7 +41,7 @@ async fn no_server_makes_us_wait_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_500_is_asked_again_with_growing_pauses_until_patience_ends() {
+async fn a_500_is_retried_with_growing_pauses_up_to_the_limit() {
     let _still = still();
     let scripts = vec![refusal(500, "", ""), refusal(529, "", BUSY), refusal(502, "", "<html>")];
     let (server, mut job) = ask(Api::OpenAi, scripts).await;
@@ -53,7 +53,7 @@ async fn a_500_is_asked_again_with_growing_pauses_until_patience_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_not_up_yet() {
+async fn a_refused_connection_is_retried() {
     let _still = still();
     // The port belongs to the test from now on, but connections are refused until it listens.
     let socket = TcpSocket::new_v4().unwrap();
@@ -70,7 +70,7 @@ async fn a_server_that_is_not_up_yet() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_lost_before_the_first_word_is_asked_again() {
+async fn a_request_is_repeated_if_the_connection_breaks_before_the_first_word() {
     let _still = still();
     for api in BOTH {
         let lost = [vec![], vec![head()], vec![head(), Step::Chunk(begin(api).into())]];
@@ -86,7 +86,7 @@ async fn a_connection_lost_before_the_first_word_is_asked_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_overload_reported_in_the_stream_is_asked_again() {
+async fn an_overload_reported_in_the_stream_is_retried() {
     let _still = still();
     let event =
         r#"data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;

@@ -1,4 +1,4 @@
-//! The worked examples of the designs that treering grew from, as their documents give them.
+//! Tests of the worked examples in the documents of the designs that treering is based on.
 
 use crate::support::scripted::Scripted;
 use crate::support::talk::{answer, json_of, lines, user};

@@ -1,4 +1,4 @@
-//! Commands of the user: run, stopped, written down.
+//! Tests of commands that the user runs: their output, aborts, and records.
 
 use crate::support::talk::json_of;
 use serde_json::Value;
@@ -121,7 +121,7 @@ async fn what_is_left_running_does_not_hold_up_the_rest() {
 }
 
 #[tokio::test]
-async fn a_directory_that_is_gone_is_said() {
+async fn a_missing_directory_is_reported() {
     let (dir, agent) = place();
     drop(dir);
     let refused = agent.run_shell("true", Included, None, &CancellationToken::new()).await;

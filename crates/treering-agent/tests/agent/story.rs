@@ -1,4 +1,4 @@
-//! Any sequence of operations, against the simplest account of what each does.
+//! Tests random sequences of operations against a simple account of the effect of each.
 //!
 //! After every step nothing that was in the file has changed, the leaf is where the account says, a
 //! provider would take the context, and the file alone tells the same story.
@@ -249,7 +249,7 @@ struct World {
     summarizer: Arc<Scripted>,
     account: Account,
     bytes: Vec<u8>,
-    said: usize,
+    texts: usize,
 }
 
 impl World {
@@ -260,12 +260,12 @@ impl World {
             .with_summarizer(summarizer.clone())
             .with_hooks("extension", extension.clone());
         let (account, bytes) = (Account::default(), Vec::new());
-        World { _home: home, agent, extension, summarizer, account, bytes, said: 0 }
+        World { _home: home, agent, extension, summarizer, account, bytes, texts: 0 }
     }
 
     fn say(&mut self, which: u8) {
-        self.said += 1;
-        let (text, id) = (format!("{} {}", self.said, "x".repeat(60)), format!("t{}", self.said));
+        self.texts += 1;
+        let (text, id) = (format!("{} {}", self.texts, "x".repeat(60)), format!("t{}", self.texts));
         let all = [user(&text), call(&id, "read", "a.rs"), result(&id, &text), answer(&text)];
         let chosen = all.into_iter().enumerate().filter(|(at, _)| which & (1 << at) != 0);
         let entries: Vec<NewEntry> = chosen.map(|(_, entry)| entry).collect();
@@ -580,7 +580,7 @@ impl World {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
     #[test]
-    fn whatever_happens(steps in prop::collection::vec(step(), 1..24)) {
+    fn the_account_matches_the_session_after_random_operations(steps in prop::collection::vec(step(), 1..24)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let mut world = World::new();

@@ -2,7 +2,9 @@
 
 use crate::support::scripted::{Play, Scripted};
 use crate::support::server::{Server, Step};
-use crate::support::talk::{Home, answer as said, answer_of_size, append, json_of, lines, user};
+use crate::support::talk::{
+    Home, answer as assistant, answer_of_size, append, json_of, lines, user,
+};
 use crate::support::wire::{answer, begin, delta, head, refusal, whole};
 use crate::support::{Api, BOTH, chat_model, still};
 use serde_json::Value;
@@ -18,8 +20,8 @@ fn agent() -> AgentSession {
     AgentSession::new(Session::in_memory("/project"))
 }
 
-fn entry(agent: &AgentSession, said: &TurnReport) -> Value {
-    json_of(&agent.session().entry(said.answer.as_str()).unwrap())["message"].clone()
+fn entry(agent: &AgentSession, turn: &TurnReport) -> Value {
+    json_of(&agent.session().entry(turn.answer.as_str()).unwrap())["message"].clone()
 }
 
 fn never() -> CancellationToken {
@@ -44,10 +46,10 @@ async fn question_and_answer_are_written_with_all_that_is_known() {
                 sees.lock().unwrap().push(text.to_owned());
             }
         });
-        let said = agent.prompt(&*model, "What is red?", Some(on_delta), &never()).await.unwrap();
-        assert_eq!((&*said.text, &said.end), ("A color.", &TurnEnd::Complete));
+        let turn = agent.prompt(&*model, "What is red?", Some(on_delta), &never()).await.unwrap();
+        assert_eq!((&*turn.text, &turn.end), ("A color.", &TurnEnd::Complete));
         assert_eq!(*seen.lock().unwrap(), ["A ", "color."]);
-        let written = entry(&agent, &said);
+        let written = entry(&agent, &turn);
         let (name, protocol) = match api {
             Api::Anthropic => ("anthropic", "anthropic-messages"),
             Api::OpenAi => ("openai", "openai-completions"),
@@ -63,13 +65,13 @@ async fn question_and_answer_are_written_with_all_that_is_known() {
         // An unknown cost is not zero, but other readers expect a number there.
         assert_eq!(written["usage"]["cost"]["total"], 0);
         assert_eq!(written["usage"]["cost"]["unknown"], true);
-        assert_eq!(agent.session().entry_usage(said.answer.as_str()).unwrap().unwrap().unpriced, 1);
+        assert_eq!(agent.session().entry_usage(turn.answer.as_str()).unwrap().unwrap().unpriced, 1);
 
         agent.prompt(&*model, "Name one.", None, &never()).await.unwrap();
-        let said = lines(&agent.context().unwrap());
+        let texts = lines(&agent.context().unwrap());
         let all =
             ["user: What is red?", "assistant: A color.", "user: Name one.", "assistant: Red."];
-        assert_eq!(said, all);
+        assert_eq!(texts, all);
         // The model is named once, before the first question.
         assert_eq!(agent.session().tree().len(), 5);
         assert!(server.requests()[1].contains("A color."));
@@ -88,13 +90,13 @@ async fn an_answer_that_is_stopped_is_kept_as_far_as_it_came() {
     let cancel = never();
     let stop = cancel.clone();
     let on_delta: OnDelta = Box::new(move |_| stop.cancel());
-    let said = agent.prompt(&*model, "A story!", Some(on_delta), &cancel).await.unwrap();
-    assert_eq!((&*said.text, &said.end), ("Once upon", &TurnEnd::Aborted));
+    let turn = agent.prompt(&*model, "A story!", Some(on_delta), &cancel).await.unwrap();
+    assert_eq!((&*turn.text, &turn.end), ("Once upon", &TurnEnd::Aborted));
     assert_eq!(server.reached.recv().await, Some("closed"));
     assert_eq!(agent.running(), None);
     // Also after a restart, and the conversation continues from there.
     let agent = AgentSession::new(home.reopened());
-    assert_eq!(entry(&agent, &said)["stopReason"], "aborted");
+    assert_eq!(entry(&agent, &turn)["stopReason"], "aborted");
     agent.prompt(&*model, "How are you?", None, &never()).await.unwrap();
     let context = agent.context().unwrap();
     assert_eq!(
@@ -116,8 +118,8 @@ async fn abort_stops_the_turn_that_runs() {
     let refused = agent.prompt(&*other, "Me too", None, &never()).await.unwrap_err();
     assert!(matches!(refused, AgentError::Busy { running: Operation::Turn, .. }));
     assert_eq!(agent.abort(), Some(Operation::Turn));
-    let said = turn.await.unwrap().unwrap();
-    assert_eq!((&*said.text, said.end), ("", TurnEnd::Aborted));
+    let turn = turn.await.unwrap().unwrap();
+    assert_eq!((&*turn.text, turn.end), ("", TurnEnd::Aborted));
     assert_eq!(lines(&agent.context().unwrap()), ["user: Hello", "assistant: "]);
 }
 
@@ -131,17 +133,17 @@ async fn a_failure_is_written_beside_what_had_come() {
     let server = Server::start(scripts).await;
     let model = chat_model(Api::Anthropic, &server.url());
     let agent = agent();
-    let said = agent.prompt(&*model, "Hello", None, &never()).await.unwrap();
-    assert!(matches!(said.end, TurnEnd::Failed(SummaryError::Http { status: 400, .. })));
-    let written = entry(&agent, &said);
+    let turn = agent.prompt(&*model, "Hello", None, &never()).await.unwrap();
+    assert!(matches!(turn.end, TurnEnd::Failed(SummaryError::Http { status: 400, .. })));
+    let written = entry(&agent, &turn);
     assert_eq!(
         (&written["stopReason"], &written["content"]),
         (&"error".into(), &serde_json::json!([]))
     );
     assert!(written["errorMessage"].as_str().unwrap().contains("400"));
-    let said = agent.prompt(&*model, "Again", None, &never()).await.unwrap();
-    assert_eq!(said.text, "Well,");
-    assert!(entry(&agent, &said)["errorMessage"].as_str().unwrap().contains("oops"));
+    let turn = agent.prompt(&*model, "Again", None, &never()).await.unwrap();
+    assert_eq!(turn.text, "Well,");
+    assert!(entry(&agent, &turn)["errorMessage"].as_str().unwrap().contains("oops"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -153,9 +155,9 @@ async fn an_answer_that_is_too_long_is_kept() {
     let server = Server::start(vec![answer(&events)]).await;
     let agent = agent();
     let model = chat_model(Api::OpenAi, &server.url());
-    let said = agent.prompt(&*model, "Go on", None, &never()).await.unwrap();
-    assert_eq!((&*said.text, &said.end), ("And so on", &TurnEnd::Length));
-    assert_eq!(entry(&agent, &said)["stopReason"], "length");
+    let turn = agent.prompt(&*model, "Go on", None, &never()).await.unwrap();
+    assert_eq!((&*turn.text, &turn.end), ("And so on", &TurnEnd::Length));
+    assert_eq!(entry(&agent, &turn)["stopReason"], "length");
 }
 
 #[tokio::test(start_paused = true)]
@@ -170,13 +172,13 @@ async fn the_session_is_compacted_before_it_is_too_large_for_this_model() {
     // Small for the model that said this, but not for the one that is asked now.
     for text in ["one", "two"] {
         append(&agent, user(text));
-        append(&agent, said(&"word ".repeat(100)));
+        append(&agent, assistant(&"word ".repeat(100)));
     }
     append(&agent, answer_of_size("m1", 150_000));
     agent.prompt(&*model, "Still there?", None, &never()).await.unwrap();
-    let said = lines(&agent.context().unwrap());
-    assert!(said[0].starts_with("compactionSummary: Old."), "{said:?}");
-    assert_eq!(said[said.len() - 2..], ["user: Still there?", "assistant: Yes."]);
+    let texts = lines(&agent.context().unwrap());
+    assert!(texts[0].starts_with("compactionSummary: Old."), "{texts:?}");
+    assert_eq!(texts[texts.len() - 2..], ["user: Still there?", "assistant: Yes."]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -191,7 +193,7 @@ async fn without_a_summarizer_a_full_window_does_not_end_the_conversation() {
 }
 
 #[tokio::test]
-async fn nothing_is_said_without_a_question() {
+async fn a_turn_without_a_question_is_refused() {
     let agent = agent();
     let model = chat_model(Api::OpenAi, "http://127.0.0.1:9");
     let refused = agent.prompt(&*model, " \n", None, &never()).await.unwrap_err();

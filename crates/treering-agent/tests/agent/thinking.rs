@@ -1,4 +1,4 @@
-//! Thinking before an answer: shown as it arrives, kept as a block of its own.
+//! Tests of thinking before an answer: shown as it arrives, recorded as a separate block.
 
 use crate::support::server::{Server, Step};
 use crate::support::talk::{json_of, lines};
@@ -35,13 +35,13 @@ async fn say(api: Api, scripts: Vec<Vec<Step>>) -> (AgentSession, TurnReport, Va
             }
         }
     };
-    let said = tokio::select! {
-        said = agent.prompt(&*model, "Why?", Some(on_delta), &never) => said.unwrap(),
+    let turn = tokio::select! {
+        turn = agent.prompt(&*model, "Why?", Some(on_delta), &never) => turn.unwrap(),
         () = pauses => panic!("the events ended"),
     };
-    let written = json_of(&agent.session().entry(said.answer.as_str()).unwrap());
+    let written = json_of(&agent.session().entry(turn.answer.as_str()).unwrap());
     let seen = seen.lock().unwrap().clone();
-    (agent, said, written["message"]["content"].clone(), seen)
+    (agent, turn, written["message"]["content"].clone(), seen)
 }
 
 #[tokio::test(start_paused = true)]
@@ -54,8 +54,8 @@ async fn thinking_is_shown_and_kept_before_the_text() {
         (Api::OpenAi, "thinking", "thinking"),
     ] {
         let events = thinking(api, name, &["Let me ", "see."]) + &whole(api, &["Be", "cause."]);
-        let (agent, said, content, seen) = say(api, vec![answer(&events)]).await;
-        assert_eq!((&*said.text, &said.end), ("Because.", &TurnEnd::Complete), "{name}");
+        let (agent, turn, content, seen) = say(api, vec![answer(&events)]).await;
+        assert_eq!((&*turn.text, &turn.end), ("Because.", &TurnEnd::Complete), "{name}");
         assert_eq!(seen, "[Let me ][see.]Because.");
         let block = json!({ "type": "thinking", "thinking": "Let me see.",
             "thinkingSignature": signature });
@@ -66,11 +66,11 @@ async fn thinking_is_shown_and_kept_before_the_text() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn thinking_inside_the_text_is_told_apart() {
+async fn thinking_inside_the_text_is_separated_from_it() {
     let _still = still();
     let events = whole(Api::OpenAi, &["<thi", "nk>\nHm.", "</think>\n\nBe", "cause."]);
-    let (_, said, content, seen) = say(Api::OpenAi, vec![answer(&events)]).await;
-    assert_eq!((&*said.text, &*seen), ("Because.", "[\nHm.]Because."));
+    let (_, turn, content, seen) = say(Api::OpenAi, vec![answer(&events)]).await;
+    assert_eq!((&*turn.text, &*seen), ("Because.", "[\nHm.]Because."));
     let block = json!({ "type": "thinking", "thinking": "\nHm." });
     assert_eq!(content, json!([block, { "type": "text", "text": "Because." }]));
 }
@@ -83,8 +83,8 @@ async fn thinking_of_an_answer_that_fails_is_kept() {
         let events = thinking(api, name, &["Hm."])
             + &begin(api)
             + &finish(api, if api == Api::Anthropic { "max_tokens" } else { "length" });
-        let (_, said, content, _) = say(api, vec![answer(&events)]).await;
-        assert_eq!((&*said.text, &said.end), ("", &TurnEnd::Length), "{api:?}");
+        let (_, turn, content, _) = say(api, vec![answer(&events)]).await;
+        assert_eq!((&*turn.text, &turn.end), ("", &TurnEnd::Length), "{api:?}");
         assert_eq!((&content[0]["thinking"], &content[1]), (&json!("Hm."), &Value::Null));
     }
 }
@@ -103,7 +103,7 @@ async fn thinking_before_a_lost_connection_is_void() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_attempt_is_told_with_its_reason_and_its_pause() {
+async fn a_retry_is_reported_with_its_reason_and_its_pause() {
     let _still = still();
     for api in BOTH {
         let busy = refusal(529, "retry-after: 7\r\n", r#"{"error":{"message":"busy"}}"#);
@@ -128,8 +128,8 @@ async fn another_attempt_is_told_with_its_reason_and_its_pause() {
             pass(notice.wait).await;
             notice
         };
-        let (said, notice) = tokio::join!(turn, look_on);
-        assert_eq!(said.unwrap().text, "Yes.");
+        let (turn, notice) = tokio::join!(turn, look_on);
+        assert_eq!(turn.unwrap().text, "Yes.");
         assert_eq!((notice.attempt, notice.attempts, notice.wait.as_secs()), (2, 5, 7));
         let text = "the server answered 529: busy; attempt 2 of 5 in 7 s";
         assert_eq!(notice.to_string(), text);

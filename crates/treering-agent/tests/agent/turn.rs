@@ -67,14 +67,14 @@ async fn both_protocols_call_tools_and_get_their_results() {
 
         let messages = messages(&agent);
         assert_eq!(messages.len(), 5);
-        let asked = &messages[1];
-        assert_eq!(asked["stopReason"], "toolUse");
-        assert_eq!(asked["content"][0]["text"], "Let me see.");
+        let call = &messages[1];
+        assert_eq!(call["stopReason"], "toolUse");
+        assert_eq!(call["content"][0]["text"], "Let me see.");
         assert_eq!(
-            asked["content"][1],
+            call["content"][1],
             json!({ "type": "toolCall", "id": "c1", "name": "echo", "arguments": { "n": 1 } })
         );
-        assert_eq!(asked["content"][2]["arguments"], json!({}));
+        assert_eq!(call["content"][2]["arguments"], json!({}));
         let result = &messages[2];
         assert_eq!(
             (&result["toolCallId"], &result["toolName"], &result["isError"]),

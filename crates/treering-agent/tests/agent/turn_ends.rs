@@ -106,7 +106,7 @@ async fn a_failed_answer_is_rewound_and_requested_again() {
     let context = lines(&reopened.context().unwrap());
     assert_eq!(context, ["user: Begin.", "assistant: ", "toolResult: {}", "assistant: At last."]);
     assert_eq!(model.requests()[3], context[..3]);
-    let told: Vec<(u32, u32)> = seen(&mut events)
+    let rounds: Vec<(u32, u32)> = seen(&mut events)
         .into_iter()
         .filter_map(|event| match event {
             Event::AnswerRewound(rewound) => {
@@ -118,7 +118,7 @@ async fn a_failed_answer_is_rewound_and_requested_again() {
             _ => None,
         })
         .collect();
-    assert_eq!(told, [(2, 3), (3, 3)]);
+    assert_eq!(rounds, [(2, 3), (3, 3)]);
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn a_context_that_the_provider_refuses_is_compacted_inside_the_turn() {
         let reasons: Vec<CompactReason> = seen(&mut events)
             .iter()
             .filter_map(|event| match event {
-                Event::SessionCompact(told) => Some(told.reason),
+                Event::SessionCompact(compacted) => Some(compacted.reason),
                 _ => None,
             })
             .collect();
@@ -205,10 +205,10 @@ async fn a_full_context_is_compacted_between_rounds() {
     ]);
     let turn = prompt(&agent, &model).await;
     assert_eq!((turn.end, turn.rounds), (TurnEnd::Complete, 2));
-    let told = names(&mut events);
-    let at = |name: &str| told.iter().position(|told| *told == name).unwrap();
-    assert!(at("tool_execution_end") < at("session_compact"), "{told:?}");
-    assert!(at("session_compact") < at("turn_end"), "{told:?}");
+    let event_names = names(&mut events);
+    let at = |name: &str| event_names.iter().position(|event_name| *event_name == name).unwrap();
+    assert!(at("tool_execution_end") < at("session_compact"), "{event_names:?}");
+    assert!(at("session_compact") < at("turn_end"), "{event_names:?}");
     assert!(model.requests()[1][0].starts_with("compactionSummary: "), "{:?}", model.requests());
     assert_paired(&agent);
 }
@@ -243,7 +243,7 @@ async fn an_abort_before_the_first_answer_is_recorded() {
     let agent = Arc::new(agent());
     let model = ScriptedModel::plays([Reply::Hang]);
     let aborts = async {
-        model.asked.acquire().await.unwrap().forget();
+        model.arrived.acquire().await.unwrap().forget();
         agent.abort();
     };
     let (turn, ()) = tokio::join!(prompt(&agent, &model), aborts);

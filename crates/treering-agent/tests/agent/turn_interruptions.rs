@@ -104,7 +104,7 @@ async fn a_message_appended_during_a_failed_answer_stays() {
         Reply::Text("Both."),
     ]);
     let steers = async {
-        model.asked.acquire_many(2).await.unwrap().forget();
+        model.arrived.acquire_many(2).await.unwrap().forget();
         agent.session().append(Message::user("And this, please.")).unwrap();
         gate.add_permits(1);
     };
@@ -137,7 +137,7 @@ async fn a_message_appended_during_an_overflow_does_not_prevent_the_compaction()
     ]);
     prompt(&agent, &model).await;
     let steers = async {
-        model.asked.acquire_many(2).await.unwrap().forget();
+        model.arrived.acquire_many(2).await.unwrap().forget();
         agent.session().append(Message::user("And this, please.")).unwrap();
         gate.add_permits(1);
     };

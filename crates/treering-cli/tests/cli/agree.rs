@@ -1,6 +1,5 @@
-//! `ls`, `stats`, `branches`, the library's lists and the exported page say the same about a
-//! session:
-//! how many branches and compactions it has, and what it used.
+//! Tests that `ls`, `stats`, `branches`, the library's lists and the exported page give the same
+//! branches, compactions and usage for a session.
 
 use crate::support::{Place, assistant, entry, header, message, user};
 use serde_json::{Value, json};
@@ -8,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The figures that one command prints.
 #[derive(Debug, PartialEq)]
-struct Said {
+struct Facts {
     branches: u64,
     compactions: u64,
     tokens: u64,
@@ -16,40 +15,40 @@ struct Said {
     cost: i64,
 }
 
-impl Said {
+impl Facts {
     fn new(counts: [&Value; 2], tokens: u64, cost: &Value) -> Self {
         let [branches, compactions] = counts.map(|count| count.as_u64().unwrap());
         let cost = (cost.as_f64().unwrap_or_default() * 1e6).round() as i64;
-        Said { branches, compactions, tokens, cost }
+        Facts { branches, compactions, tokens, cost }
     }
 
     fn by_list(listed: &Value) -> Self {
         let counts = [&listed["branchCount"], &listed["compactionCount"]];
-        Said::new(counts, listed["tokens"].as_u64().unwrap_or_default(), &listed["cost"])
+        Facts::new(counts, listed["tokens"].as_u64().unwrap_or_default(), &listed["cost"])
     }
 
     fn by_library(info: &treering::catalog::SessionInfo) -> Self {
         let counts = [&json!(info.branch_count), &json!(info.compaction_count)];
-        Said::new(counts, info.tokens.unwrap_or_default(), &json!(info.cost))
+        Facts::new(counts, info.tokens.unwrap_or_default(), &json!(info.cost))
     }
 
     /// Lists and pages show the cost that the file states. `stats` adds what it computed for
     /// requests without one, so
     /// there the stated cost is a part of it.
-    fn by_stats(stats: &Value, listed: &Said) -> Self {
+    fn by_stats(stats: &Value, listed: &Facts) -> Self {
         let (counts, usage) = ([&stats["branches"], &stats["compactions"]], &stats["usage"]);
-        let said = Said::new(counts, usage["totalTokens"].as_u64().unwrap(), &usage["cost"]);
+        let facts = Facts::new(counts, usage["totalTokens"].as_u64().unwrap(), &usage["cost"]);
         if usage["costComputed"] == true {
-            assert!(said.cost >= listed.cost, "{said:?}, {listed:?}");
-            return Said { cost: listed.cost, ..said };
+            assert!(facts.cost >= listed.cost, "{facts:?}, {listed:?}");
+            return Facts { cost: listed.cost, ..facts };
         }
-        said
+        facts
     }
 
     fn by_page(index: &Value) -> Self {
         let tokens = ["input", "output", "cached"].map(|key| index[key].as_u64().unwrap());
         let counts = [&index["branches"], &index["compactions"]];
-        Said::new(counts, tokens.into_iter().sum(), &index["cost"])
+        Facts::new(counts, tokens.into_iter().sum(), &index["cost"])
     }
 }
 
@@ -83,7 +82,7 @@ fn compare_usage(place: &Place, dir: &str, paths: &[&str]) {
 }
 
 /// Compares the reports about every session below a directory, and returns them.
-fn compare(place: &Place, dir: &Path) -> Vec<(PathBuf, Said)> {
+fn compare(place: &Place, dir: &Path) -> Vec<(PathBuf, Facts)> {
     let dir = dir.to_str().unwrap();
     let ran = place.run(&["ls", "--json", dir]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -91,25 +90,25 @@ fn compare(place: &Place, dir: &Path) -> Vec<(PathBuf, Said)> {
     for line in ran.stdout.lines() {
         let listed: Value = serde_json::from_str(line).unwrap();
         let path = listed["path"].as_str().unwrap();
-        let said = Said::by_list(&listed);
+        let facts = Facts::by_list(&listed);
         let stats: Value =
             serde_json::from_str(&place.run(&["stats", "--json", path]).stdout).unwrap();
-        assert_eq!(said, Said::by_stats(&stats, &said), "ls and stats: {path}");
+        assert_eq!(facts, Facts::by_stats(&stats, &facts), "ls and stats: {path}");
         let branches = place.run(&["branches", "--json", path]).stdout.lines().count() as u64;
-        assert_eq!(said.branches, branches, "ls and branches: {path}");
+        assert_eq!(facts.branches, branches, "ls and branches: {path}");
         place.run(&["export", path, "-o", "page.html", "--force"]);
-        let page = Said::by_page(&index(&place.read("page.html")));
-        assert_eq!(said, page, "ls and the page: {path}");
+        let page = Facts::by_page(&index(&place.read("page.html")));
+        assert_eq!(facts, page, "ls and the page: {path}");
         std::fs::remove_file(place.file("page.html")).unwrap();
         let info = treering::catalog::info(Path::new(path)).unwrap();
-        assert_eq!(said, Said::by_library(&info), "ls and the library: {path}");
+        assert_eq!(facts, Facts::by_library(&info), "ls and the library: {path}");
         let open = treering::Session::open(path).unwrap().info().unwrap();
         let counts = (open.branch_count as u64, open.compaction_count as u64);
-        assert_eq!(counts, (said.branches, said.compactions), "the open session: {path}");
-        all.push((path.into(), said));
+        assert_eq!(counts, (facts.branches, facts.compactions), "the open session: {path}");
+        all.push((path.into(), facts));
     }
     let paths: Vec<&str> =
-        all.iter().map(|(path, _): &(PathBuf, Said)| path.to_str().unwrap()).collect();
+        all.iter().map(|(path, _): &(PathBuf, Facts)| path.to_str().unwrap()).collect();
     if paths.len() > 1 {
         compare_usage(place, dir, &paths);
     }
@@ -181,21 +180,21 @@ fn everything_that_counts_counts_alike() {
     place.write("c/s.jsonl", (main.join("\n") + "\n").as_bytes());
     place.write("c/s/subagents/agent-1.jsonl", (agent.join("\n") + "\n").as_bytes());
     let all = compare(&place, place.path());
-    let said = |name: &str| {
+    let facts_of = |name: &str| {
         let found = all
             .iter()
             .find(|(path, _)| path.strip_prefix(place.path()).unwrap() == Path::new(name));
         &found.unwrap_or_else(|| panic!("{name} in {all:?}")).1
     };
     assert_eq!(all.len(), 4);
-    let awkward = Said { branches: 3, compactions: 1, tokens: 104, cost: 2_000_000 };
-    assert_eq!(said("s.jsonl"), &awkward);
+    let awkward = Facts { branches: 3, compactions: 1, tokens: 104, cost: 2_000_000 };
+    assert_eq!(facts_of("s.jsonl"), &awkward);
     assert_eq!(
-        said("deep/er/plain.jsonl"),
-        &Said { branches: 0, compactions: 0, tokens: 0, cost: 0 }
+        facts_of("deep/er/plain.jsonl"),
+        &Facts { branches: 0, compactions: 0, tokens: 0, cost: 0 }
     );
-    assert_eq!(said("linear.jsonl").branches, 1);
-    assert_eq!(said("c/s.jsonl"), &Said { branches: 1, compactions: 0, tokens: 77, cost: 0 });
+    assert_eq!(facts_of("linear.jsonl").branches, 1);
+    assert_eq!(facts_of("c/s.jsonl"), &Facts { branches: 1, compactions: 0, tokens: 77, cost: 0 });
 }
 
 #[test]

@@ -132,12 +132,12 @@ fn a_new_session_goes_to_its_own_place_and_is_listed() {
     let place = Place::empty();
     let server = Server::start(&[Some("Hello.")]);
     let ran = talk(&place, &server.url, &["chat", "-p", "Hi", "--json", "--model", "m2"], None);
-    let said = ran.json().remove(0);
-    assert_eq!((&said["text"], &said["model"]), (&json!("Hello."), &json!("m2")));
-    assert_eq!(said["usage"]["totalTokens"], 15);
-    let file = said["session"].as_str().unwrap();
+    let answer = ran.json().remove(0);
+    assert_eq!((&answer["text"], &answer["model"]), (&json!("Hello."), &json!("m2")));
+    assert_eq!(answer["usage"]["totalTokens"], 15);
+    let file = answer["session"].as_str().unwrap();
     assert!(std::path::Path::new(file).starts_with(place.file("home")), "{file}");
-    let shown = place.run(&["show", file, said["entry"].as_str().unwrap(), "--json"]).json();
+    let shown = place.run(&["show", file, answer["entry"].as_str().unwrap(), "--json"]).json();
     assert_eq!(shown[0]["message"]["stopReason"], "stop");
     let list = place.run(&["ls", "--all"]).ok();
     assert!(list.contains("Hi"), "{list}");

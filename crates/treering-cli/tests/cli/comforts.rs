@@ -1,4 +1,4 @@
-//! Help, configuration, completions, times, colors, suggestions.
+//! Tests of help, configuration, completions, times, colors and suggestions.
 
 use crate::support::{Place, header, user};
 use serde_json::json;
@@ -196,7 +196,7 @@ fn there_is_a_manual_page_for_every_command() {
 }
 
 #[test]
-fn colors_come_when_they_are_asked_for() {
+fn colors_follow_the_option() {
     let place = Place::with_story();
     let log = |variables: &[(&str, &str)]| {
         let mut command = place.command(&["log", "s.jsonl"]);

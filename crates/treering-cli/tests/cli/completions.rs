@@ -1,4 +1,4 @@
-//! Completions: what a shell is offered, and the scripts in the shells that are installed.
+//! Tests of the words that completions offer, and of the scripts in the shells that are installed.
 
 use crate::support::{Place, header, story};
 use std::process::Command;

@@ -80,7 +80,7 @@ fn for_a_provider_summaries_are_user_text() {
 }
 
 #[test]
-fn strict_pairing_repairs_and_says_so() {
+fn strict_pairing_repairs_and_reports_it() {
     let place = Place::with_story();
     let args = ["context", "s.jsonl", "--leaf", "a2", "--llm", "--json"];
     let raw = place.run(&args).ok();

@@ -87,7 +87,7 @@ fn untimed(place: &Place, out: &str) -> String {
 }
 
 #[test]
-fn what_the_demo_says_can_be_done_can_be_done() {
+fn commands_that_the_demo_suggests_work() {
     let place = Place::empty();
     let out = place.run(&["demo", "--dir", "d"]).ok();
     let commands: Vec<&str> = out.lines().filter_map(|line| line.strip_prefix("  /")).collect();

@@ -1,4 +1,4 @@
-//! Other agents' sessions in the commands.
+//! Tests of commands on sessions of other agents.
 
 use crate::support::Place;
 use serde_json::Value;
@@ -39,7 +39,7 @@ fn a_dry_run_says_what_a_conversion_would_do() {
 }
 
 #[test]
-fn a_conversion_says_what_became_of_everything() {
+fn a_conversion_reports_every_entry() {
     let place = claude();
     insta::assert_snapshot!(place.run(&["convert", "c.jsonl", "--to", "chimera"]).ok(), @r"
     claude-code → chimera: c.chimera.jsonl
@@ -74,7 +74,7 @@ fn the_agents_view_is_in_its_own_shape() {
 }
 
 #[test]
-fn subagents_are_shown_when_asked_for() {
+fn subagents_are_shown_with_the_option() {
     let place = claude();
     insta::assert_snapshot!(place.run(&["tree", "c.jsonl"]).ok(), @r#"
     • u1 user       Look.
@@ -127,7 +127,7 @@ fn a_list_names_the_agents() {
 }
 
 #[test]
-fn a_new_session_is_in_the_dialect_that_was_asked_for() {
+fn a_new_session_has_the_dialect_of_the_option() {
     for dialect in ["pi", "uuid", "omp", "chimera", "operator", "tau"] {
         let place = Place::empty();
         let new =
@@ -140,7 +140,7 @@ fn a_new_session_is_in_the_dialect_that_was_asked_for() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn impossible_actions_are_refused_with_a_message() {
     let place = claude();
     let refused = "error: treering does not write sessions of";
     let copy = "hint: `treering fork c.jsonl` makes a copy that can be continued";

@@ -1,4 +1,4 @@
-//! Damaged files: found, named by line, survived by every command.
+//! Tests of damaged files: `doctor` names the damage by line, and every other command works.
 
 use crate::support::{Place, entry, header, story, user};
 use serde_json::{Value, json};
@@ -193,7 +193,7 @@ fn of_directories_every_file_has_a_line() {
 }
 
 #[test]
-fn findings_that_are_alike_are_told_together() {
+fn similar_findings_are_shown_as_one() {
     let mut lines = story();
     lines.extend((0..30).map(|_| "garbage".to_owned()));
     lines.extend((0..9).map(|n| user(&format!("c{n}"), Some(&format!("gone{n}")), 9, "lost")));
@@ -318,7 +318,7 @@ fn a_newer_version_is_read_and_not_written() {
 }
 
 #[test]
-fn circles_end() {
+fn log_and_tree_of_a_cycle_of_parents_end() {
     let place = Place::with(&[
         user("a", Some("c"), 1, "one"),
         user("b", Some("a"), 2, "two"),

@@ -1,4 +1,4 @@
-//! `treering export`: where documents go, and what they hold.
+//! Tests of `treering export`: the paths and the contents of documents.
 
 use crate::support::Place;
 use serde_json::Value;
@@ -6,8 +6,8 @@ use serde_json::Value;
 #[test]
 fn html_is_a_file_named_after_the_session() {
     let place = Place::with_story();
-    let said = place.run(&["export", "s.jsonl"]).ok();
-    assert!(said.starts_with("s.html ("), "{said}");
+    let output = place.run(&["export", "s.jsonl"]).ok();
+    assert!(output.starts_with("s.html ("), "{output}");
     assert!(place.read("s.html").starts_with("<!doctype html>"));
     #[cfg(unix)]
     {
@@ -69,7 +69,7 @@ fn a_branch_and_a_subtree_are_sessions() {
 }
 
 #[test]
-fn mistakes_are_said() {
+fn wrong_options_are_refused_with_a_message() {
     let place = Place::with_story();
     assert!(
         place
@@ -85,7 +85,7 @@ fn mistakes_are_said() {
 }
 
 #[test]
-fn secrets_stay_behind_if_asked_for() {
+fn secrets_are_removed_with_the_option() {
     let place = Place::with_story();
     let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4).get(..36).unwrap());
     place.run(&["append", "s.jsonl", "--user", &format!("the token is {token}")]).ok();

@@ -1,4 +1,5 @@
-//! Following a session, and watching many: lines come as they are written, and every end is a good one.
+//! Tests of `tail` and `watch`: lines are printed as they are written, and every way to end them
+//! works.
 
 use crate::support::{Lines, Place, assistant, entry, header, user};
 use serde_json::{Value, json};
@@ -118,7 +119,7 @@ fn a_file_in_its_place_is_read_from_then_on() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_or_deleted_is_told() {
+fn a_file_that_is_cut_off_or_deleted_is_reported() {
     let place = Place::with_story();
     let tail = start(&place, &["tail", "s.jsonl", "-n", "1"]);
     tail.out.next();
@@ -239,16 +240,16 @@ fn sessions_of_a_store_are_watched() {
         listed[0]["size"].clone()
     };
     let size = append("one");
-    let mut told = next();
-    assert_eq!((&told["event"], &told["id"]), (&json!("new"), &json!("nightly")));
+    let mut change = next();
+    assert_eq!((&change["event"], &change["id"]), (&json!("new"), &json!("nightly")));
     // The header may have been seen before the entry.
-    while told["size"] != size {
-        told = next();
+    while change["size"] != size {
+        change = next();
     }
-    assert_eq!(told["title"], "one");
+    assert_eq!(change["title"], "one");
     let size = append("two");
-    let told = next();
-    assert_eq!((&told["event"], &told["lines"]), (&json!("grown"), &json!(1)));
-    assert_eq!(told["size"], size);
+    let change = next();
+    assert_eq!((&change["event"], &change["lines"]), (&json!("grown"), &json!(1)));
+    assert_eq!(change["size"], size);
     watch.interrupt();
 }

@@ -1,4 +1,4 @@
-//! Hostile content is shown and never obeyed.
+//! Tests that hostile content is shown without any effect on the terminal.
 
 use crate::support::{Place, assistant, entry, header, message};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Removing, archiving, moving, clearing away: nothing is lost that a user may want back.
+//! Tests of removing, archiving, moving and cleaning up: no session is lost.
 
 use crate::support::{Place, Ran, entry, header, story, user};
 use serde_json::{Value, json};
@@ -236,7 +236,7 @@ fn cluttered() -> Place {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn only_what_nobody_can_miss_is_cleared_away() {
+fn gc_removes_copies_and_empty_or_unfinished_files() {
     let place = cluttered();
     let ran = run(&place, &["gc"]);
     assert_eq!(ran.code, 0);

@@ -1,4 +1,4 @@
-//! The sessions of a machine: listing them, and naming them in commands.
+//! Tests of the sessions of a machine: listing them, and addressing them in commands.
 
 use crate::support::{Place, Ran, assistant, entry, header, user};
 use serde_json::{Value, json};
@@ -214,7 +214,7 @@ fn a_file_is_always_a_file() {
 }
 
 #[test]
-fn what_names_none_or_several_is_told() {
+fn an_address_of_no_session_or_of_several_is_an_error() {
     let place = machine();
     let unknown = run(&place, &["tree", "tea tine"]).failed();
     assert_eq!(

@@ -93,17 +93,17 @@ fn what_people_call_agents_and_times_is_the_same_as_in_a_search() {
         let query = format!("{}:{} hello", &args[0][2..], args[1]);
         assert!(place.run(&["search", &query, "-d", "."]).code < 2, "{query}");
     }
-    for (option, value, said) in [
+    for (option, value, message) in [
         ("--agent", "robot", "no agent is named \"robot\"; there are pi, uuid, omp"),
         ("--since", "soon", "\"soon\" is not a time: write 2026-01-31"),
     ] {
         let ran = place.run(&["ls", ".", option, value]);
-        assert!(ran.code == 2 && ran.stderr.contains(said), "{}", ran.stderr);
+        assert!(ran.code == 2 && ran.stderr.contains(message), "{}", ran.stderr);
     }
 }
 
 #[test]
-fn nothing_to_list_is_said() {
+fn an_empty_list_prints_a_note() {
     let place = Place::empty();
     let ran = place.run(&["ls", "."]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));

@@ -1,5 +1,5 @@
-//! The promises of the commands: output for people and for programs, exit codes, and what must
-//! never happen. One test binary, so that it links once.
+//! Tests of the commands: output for users and for programs, and exit codes. One test binary, so
+//! that it links once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "how a test fails")]
 

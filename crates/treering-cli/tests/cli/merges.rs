@@ -71,7 +71,7 @@ fn a_pick_may_come_from_another_file() {
 }
 
 #[test]
-fn what_cannot_be_picked_is_said() {
+fn entries_that_cannot_be_picked_are_named() {
     let place = Place::with(&branches());
     for (selection, error) in [
         ("b3", "b3 cannot be picked"),

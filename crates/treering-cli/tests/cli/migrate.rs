@@ -1,4 +1,4 @@
-//! Old versions, brought up to date on request.
+//! Tests of upgrading files of old versions.
 
 use crate::support::Place;
 use serde_json::json;

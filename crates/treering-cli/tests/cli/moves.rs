@@ -1,4 +1,5 @@
-//! goto, label, name, fork: each in a process of its own, so what they do must be in the file.
+//! Tests of `goto`, `label`, `name` and `fork`, each in its own process, so that their effect must
+//! be in the file.
 
 use crate::support::{Place, entry, user};
 use serde_json::{Value, json};
@@ -118,7 +119,7 @@ fn a_fork_is_the_path_and_nothing_else() {
 }
 
 #[test]
-fn a_fork_is_at_the_leaf_and_beside_its_source_if_nothing_is_said() {
+fn a_fork_is_at_the_leaf_and_beside_its_source_by_default() {
     let place = Place::with_story();
     let path = place.run(&["fork", "s.jsonl"]).ok();
     assert!(place.file(path.trim_end()).parent() == Some(place.path()), "{path}");
@@ -133,7 +134,7 @@ fn there_must_be_something_to_fork() {
         user("a2", Some("a1"), 2, "hi"),
     ]);
     let path = place.run(&["fork", "s.jsonl", "--at", "a1"]).ok();
-    assert_eq!(place.read(path.trim_end()).lines().count(), 2, "written, though nobody spoke yet");
+    assert_eq!(place.read(path.trim_end()).lines().count(), 2, "written before the first message");
     place.run(&["goto", "s.jsonl", "none"]).ok();
     let error = place.run(&["fork", "s.jsonl"]).failed();
     assert!(error.starts_with("error: the leaf is before the first entry\nhint: "), "{error}");

@@ -1,5 +1,5 @@
-//! Files that commands write: whole or not at all, never in the place of something that is not theirs,
-//! and gone when the command is stopped.
+//! Tests of files that commands write: they appear complete or not at all, replace no file of
+//! another program, and are removed when the command is stopped.
 
 use crate::support::{Place, Ran, assistant, header, user};
 use serde_json::json;
@@ -61,7 +61,7 @@ fn with_file<'a>(command: &[&'a str], file: &'a str) -> Vec<&'a str> {
 }
 
 #[test]
-fn of_two_commands_with_one_output_one_wins_and_the_other_says_so() {
+fn of_two_commands_with_one_output_the_second_fails() {
     let place = Place::empty();
     place.write("a.jsonl", session("apple", 20).as_bytes());
     place.write("b.jsonl", session("berry", 20).as_bytes());

@@ -1,4 +1,4 @@
-//! A reader that has seen enough is no error.
+//! Tests that a reader which closes a pipe early causes no error.
 
 use crate::support::{Lines, Place, user};
 use std::io::{Read, Write};
@@ -50,7 +50,7 @@ fn output_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
-fn entries_are_appended_even_if_nobody_reads_their_ids() {
+fn entries_are_appended_even_if_the_reader_of_their_ids_is_gone() {
     let place = Place::empty();
     let mut command = place.command(&["append", "s.jsonl", "--stdin"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! The README's examples work as they are typed, one after the other in an empty directory.
+//! Tests that the README's examples work as typed, one after the other in an empty directory.
 
 #![cfg(unix)]
 

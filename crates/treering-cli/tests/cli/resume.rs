@@ -126,7 +126,7 @@ fn what_cannot_be_started_is_named() {
 }
 
 #[test]
-fn sessions_of_treering_itself_go_on_in_the_chat() {
+fn sessions_of_treering_itself_are_continued_in_the_chat() {
     let place = place();
     let root = place.file("home/.local/share/treering/sessions/x");
     std::fs::create_dir_all(&root).unwrap();

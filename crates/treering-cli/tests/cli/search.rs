@@ -2,7 +2,7 @@ use crate::support::{Place, header, user};
 use serde_json::json;
 
 #[test]
-fn for_people_hits_are_grouped_by_session_and_say_what_became_of_them() {
+fn for_people_hits_are_grouped_by_session_and_marked_with_their_state() {
     let place = Place::with_story();
     let out = place.run(&["search", "-d", ".", "nothing"]).ok();
     let lines: Vec<&str> = out.lines().collect();
@@ -98,7 +98,7 @@ fn exit_codes_tell_nothing_found_from_a_bad_query() {
 }
 
 #[test]
-fn case_matters_if_asked_for_and_limits_hold() {
+fn case_matters_with_the_option_and_limits_hold() {
     let place = Place::with_story();
     assert_eq!(
         place.run(&["search", "-d", ".", "-c", "Nothing", "--json"]).json()[0]["hitCount"],

@@ -1,4 +1,4 @@
-//! The server as a program: it says when it is ready, answers, and ends well.
+//! Tests of the server as a program: start, answers, end.
 
 use crate::support::{Lines, Place};
 use serde_json::Value;

@@ -45,8 +45,11 @@ fn place() -> Place {
     let place = Place::with_story();
     let lines = |lines: &[String]| lines.join("\n") + "\n";
     let other = header().replace("demo-1", "demo-2");
-    let said = assistant("c2", "c1", 9, json!([{"type": "text", "text": "Nothing much."}]));
-    place.write("other.jsonl", lines(&[other, user("c1", None, 8, "And there?"), said]).as_bytes());
+    let answer = assistant("c2", "c1", 9, json!([{"type": "text", "text": "Nothing much."}]));
+    place.write(
+        "other.jsonl",
+        lines(&[other, user("c1", None, 8, "And there?"), answer]).as_bytes(),
+    );
     let third = header().replace("demo-1", "demo-3");
     let orphan = user("d2", Some("gone"), 10, "Who am I?");
     let torn = "{\"type\":\"message\",\"id\":\"d3".to_owned();
@@ -224,7 +227,7 @@ fn what_every_command_prints() {
 }
 
 #[test]
-fn what_every_command_says_about_what_is_no_session() {
+fn messages_of_every_command_about_files_that_are_not_sessions() {
     for (name, file) in [
         ("missing", "gone.jsonl"),
         ("directory", "elsewhere"),
@@ -241,14 +244,14 @@ fn what_every_command_says_about_what_is_no_session() {
 
 /// Even by those who may read everything.
 #[test]
-fn what_every_command_says_about_what_cannot_be_read() {
+fn messages_of_every_command_about_unreadable_files() {
     let place = place();
     std::os::unix::fs::symlink("loop.jsonl", place.file("loop.jsonl")).unwrap();
     check("error-unreadable", &typed(&place, about(ON_A_SESSION, "FILE", "loop.jsonl")));
 }
 
 #[test]
-fn what_every_command_says_about_entries_that_are_none_or_several() {
+fn messages_of_every_command_about_unknown_and_ambiguous_entries() {
     for (name, id) in [("unknown", "zz"), ("ambiguous", "b")] {
         let seen = typed(&place(), about(ON_AN_ENTRY, "ID", id));
         check(&format!("error-{name}-entry"), &seen);
@@ -256,12 +259,12 @@ fn what_every_command_says_about_entries_that_are_none_or_several() {
 }
 
 #[test]
-fn what_is_said_about_command_lines_that_make_no_sense() {
+fn messages_about_wrong_command_lines() {
     check("error-usage", &typed(&place(), SENSELESS.trim().lines()));
 }
 
 #[test]
-fn what_is_said_about_a_configuration_that_is_wrong() {
+fn messages_about_a_wrong_configuration() {
     let mut seen = String::new();
     for config in ["[ui\n", "[ui]\ntime = \"late\"\n", "[nonsense]\nx = 1\n", "\u{1b}[2J = 1\n"] {
         let place = place();

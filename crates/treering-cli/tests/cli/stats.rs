@@ -116,7 +116,7 @@ fn a_file_that_cannot_be_read_is_named_and_the_rest_counted() {
 }
 
 #[test]
-fn without_usage_that_is_said() {
+fn a_session_without_usage_has_a_note() {
     let shown = Place::with_story().run(&["stats", "s.jsonl"]).ok();
     assert!(shown.ends_with("no usage is recorded\n"), "{shown}");
 }

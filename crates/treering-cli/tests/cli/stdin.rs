@@ -148,27 +148,27 @@ fn with_the_file_deleted(place: &Place, flags: &[&str]) -> (bool, String) {
     std::fs::remove_file(place.file("s.jsonl")).unwrap();
     input.write_all(note("two").as_bytes()).unwrap();
     drop(input);
-    let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    (child.wait().unwrap().success(), said)
+    let mut output = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut output).unwrap();
+    (child.wait().unwrap().success(), output)
 }
 
 #[test]
 fn a_deleted_file_is_an_error_and_is_not_made_again() {
     let place = Place::empty();
-    let (done, said) = with_the_file_deleted(&place, &[]);
+    let (done, output) = with_the_file_deleted(&place, &[]);
     assert!(
-        !done && said.contains("the session's file was deleted\nhint: nothing was written"),
-        "{said}"
+        !done && output.contains("the session's file was deleted\nhint: nothing was written"),
+        "{output}"
     );
     assert!(!place.file("s.jsonl").exists());
 }
 
 #[test]
-fn a_deleted_file_is_written_again_if_that_was_asked_for() {
+fn a_deleted_file_is_written_again_with_the_option() {
     let place = Place::empty();
-    let (done, said) = with_the_file_deleted(&place, &["--recreate"]);
-    assert!(done, "{said}");
+    let (done, output) = with_the_file_deleted(&place, &["--recreate"]);
+    assert!(done, "{output}");
     let file = place.read("s.jsonl");
     assert_eq!(file.lines().count(), 3, "header, one, two: {file}");
     assert!(file.contains("\"one\"") && file.contains("\"two\""), "{file}");

@@ -111,7 +111,7 @@ fn search_looks_into_the_store() {
 }
 
 #[test]
-fn commands_that_need_a_file_say_so() {
+fn commands_that_need_a_file_refuse_a_session_of_a_store() {
     let (place, id) = place();
     for args in
         [&["migrate", "s.jsonl"] as &[&str], &["archive", "s.jsonl"], &["doctor", "s.jsonl"]]

@@ -27,10 +27,10 @@ fn goto_can_take_a_summary_along() {
     let place = Place::with_story();
     let ran =
         run(&place, "echo Learned a lot", &["goto", "s.jsonl", "a2", "--summarize", "--json"]);
-    let told = ran.json().remove(0);
-    assert_eq!(told["oldLeaf"], "b4");
-    assert_eq!(told["editorText"], Value::Null);
-    let summary = entry(&place, told["leaf"].as_str().unwrap());
+    let result = ran.json().remove(0);
+    assert_eq!(result["oldLeaf"], "b4");
+    assert_eq!(result["editorText"], Value::Null);
+    let summary = entry(&place, result["leaf"].as_str().unwrap());
     assert_eq!((&summary["type"], &summary["parentId"]), (&"branch_summary".into(), &"a2".into()));
     assert_eq!(summary["fromId"], "b4");
     assert_eq!(summary["summary"], format!("{PREAMBLE}Learned a lot"));
@@ -69,13 +69,13 @@ fn without_a_summarizer_the_choices_are_named() {
 fn pop_gives_the_message_back() {
     let place = Place::with_story();
     place.run(&["append", "s.jsonl", "--assistant", "I see nothing."]).ok();
-    let told = run(&place, "cat", &["pop", "s.jsonl", "--json", "--instructions", "the tests"]);
-    let told = told.json().remove(0);
-    assert_eq!(told["editorText"], "Look again.");
-    let asked = told["summary"].as_str().unwrap();
-    assert!(asked.contains("[Assistant]: I see nothing."), "{asked}");
-    assert!(asked.contains("Additional focus: the tests"), "{asked}");
-    let summary = entry(&place, told["leaf"].as_str().unwrap());
+    let result = run(&place, "cat", &["pop", "s.jsonl", "--json", "--instructions", "the tests"]);
+    let result = result.json().remove(0);
+    assert_eq!(result["editorText"], "Look again.");
+    let prompt = result["summary"].as_str().unwrap();
+    assert!(prompt.contains("[Assistant]: I see nothing."), "{prompt}");
+    assert!(prompt.contains("Additional focus: the tests"), "{prompt}");
+    let summary = entry(&place, result["leaf"].as_str().unwrap());
     assert_eq!(summary["parentId"], "b3");
 }
 
@@ -96,9 +96,9 @@ fn going_before_a_message_returns_its_text() {
 fn compact_writes_a_summary_and_says_what_it_saved() {
     let place = Place::with_story();
     let args = ["compact", "s.jsonl", "--keep-recent", "1", "--json"];
-    let told = run(&place, "echo All of it", &args).json().remove(0);
-    assert_eq!((&told["compacted"], &told["firstKeptEntryId"]), (&true.into(), &"b3".into()));
-    let compaction = entry(&place, told["id"].as_str().unwrap());
+    let result = run(&place, "echo All of it", &args).json().remove(0);
+    assert_eq!((&result["compacted"], &result["firstKeptEntryId"]), (&true.into(), &"b3".into()));
+    let compaction = entry(&place, result["id"].as_str().unwrap());
     assert_eq!(compaction["type"], "compaction");
     let summary = compaction["summary"].as_str().unwrap();
     assert!(summary.starts_with("All of it\n\n---\n\n**Turn Context (split turn):**"), "{summary}");
@@ -124,10 +124,10 @@ fn a_dry_run_needs_no_summarizer_and_writes_nothing() {
 #[test]
 fn merge_brings_the_other_branch_once() {
     let place = Place::with_story();
-    let told = run(&place, "echo Nothing was found", &["merge", "s.jsonl", "b1", "--json"]);
-    let told = told.json().remove(0);
-    assert_eq!(told["entries"], serde_json::json!(["b1"]));
-    let merged = entry(&place, told["id"].as_str().unwrap());
+    let result = run(&place, "echo Nothing was found", &["merge", "s.jsonl", "b1", "--json"]);
+    let result = result.json().remove(0);
+    assert_eq!(result["entries"], serde_json::json!(["b1"]));
+    let merged = entry(&place, result["id"].as_str().unwrap());
     assert_eq!((&merged["parentId"], &merged["fromId"]), (&"b4".into(), &"b1".into()));
     assert_eq!(merged["details"]["merge"]["from"], "b1");
     assert!(merged["summary"].as_str().unwrap().ends_with("Nothing was found"));
@@ -140,8 +140,8 @@ fn merge_can_copy_the_messages() {
     let place = Place::with_story();
     let summarized = ["merge", "s.jsonl", "b1", "--full", "--instructions", "Be brief"];
     assert!(place.run(&summarized).misused().contains("cannot be used with"));
-    let told = place.run(&["merge", "s.jsonl", "b1", "--full", "--json"]).json().remove(0);
-    let copy = entry(&place, told["copies"][0].as_str().unwrap());
+    let result = place.run(&["merge", "s.jsonl", "b1", "--full", "--json"]).json().remove(0);
+    let copy = entry(&place, result["copies"][0].as_str().unwrap());
     assert_eq!(copy["copiedFrom"]["entry"], "b1");
     assert_eq!(copy["message"]["content"][0]["text"], "Nothing.");
 }

@@ -1,4 +1,4 @@
-//! A directory with a session in it, and the program to try on it.
+//! Test support: a directory with a session, and the program that is tested in it.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -17,35 +17,35 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// Stdout of a run that must have gone well, and quietly.
+    /// Returns stdout of a run that must have succeeded without output on stderr.
     #[track_caller]
     pub(crate) fn ok(self) -> String {
         assert_eq!((self.code, self.stderr.as_str()), (0, ""), "{}", self.stdout);
         self.stdout
     }
 
-    /// Stderr of a run that must have failed without output.
+    /// Returns stderr of a run that must have failed without output on stdout.
     #[track_caller]
     pub(crate) fn failed(self) -> String {
         assert_eq!((self.code, self.stdout.as_str()), (1, ""), "{}", self.stderr);
         self.stderr
     }
 
-    /// Stderr of a run whose command line must have been invalid.
+    /// Returns stderr of a run whose command line must have been invalid.
     #[track_caller]
     pub(crate) fn misused(self) -> String {
         assert_eq!((self.code, self.stdout.as_str()), (2, ""), "{}", self.stderr);
         self.stderr
     }
 
-    /// Stdout of a run that must have gone well, as JSON, one value a line.
+    /// Returns stdout of a run that must have succeeded, as JSON, one value for each line.
     #[track_caller]
     pub(crate) fn json(self) -> Vec<Value> {
         self.ok().lines().map(|line| serde_json::from_str(line).expect(line)).collect()
     }
 }
 
-/// A scratch directory, with `s.jsonl` as the session most tests are about.
+/// A temporary directory, with `s.jsonl` as the session of most tests.
 pub(crate) struct Place {
     place: treering_testkit::place::Place,
 }
@@ -63,7 +63,7 @@ impl Place {
         Place { place: Default::default() }
     }
 
-    /// With a session made of a header and these lines.
+    /// Creates a directory with a session of a header and these lines.
     pub(crate) fn with(lines: &[String]) -> Self {
         let place = Place::empty();
         let all: String = [header()].iter().chain(lines).map(|line| format!("{line}\n")).collect();
@@ -71,20 +71,20 @@ impl Place {
         place
     }
 
-    /// With a session that has everything: see [`story`].
+    /// Creates a directory with the session of [`story`].
     pub(crate) fn with_story() -> Self {
         Place::with(&story())
     }
 
-    /// The program, in this directory. Whether the caller has a terminal or wants colors must not
-    /// matter.
+    /// Returns the program in this directory, independent of the caller's terminal and settings for
+    /// colors.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_treering"));
         command.args(args).current_dir(self.path()).env_remove("NO_COLOR");
         command.env_remove("CLICOLOR_FORCE").env_remove("COLUMNS").env("TERM", "xterm-256color");
         // A shell warns of a locale that is not installed.
         command.env("LC_ALL", "C");
-        // Nor may the sessions of the user who runs the tests.
+        // The sessions of the user who runs the tests must not be found.
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
             let agents = ["PI_", "OMP_", "CHIMERA_", "CLAUDE_", "CODEX_", "QWEN_", "GEMINI_"];
@@ -109,7 +109,7 @@ impl Place {
         let mut command = self.command(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // A program that ends before it has read everything is no mistake of the test.
+        // The program may end before it has read everything.
         let _ = child.stdin.take().unwrap().write_all(input);
         let output = child.wait_with_output().unwrap();
         Ran {
@@ -120,8 +120,8 @@ impl Place {
     }
 }
 
-/// The lines that a program prints, each of which must come soon: a program that keeps them to
-/// itself must fail a test, not hang it.
+/// The lines that a program prints, each of which must arrive soon: a program that buffers them
+/// must fail a test, not hang it.
 pub(crate) struct Lines {
     ask: Sender<()>,
     answers: Receiver<String>,
@@ -150,7 +150,7 @@ impl Lines {
         self.answers.recv_timeout(Duration::from_secs(120)).expect("a line of output")
     }
 
-    /// Returns once the program's stdout is closed.
+    /// Waits until the program's stdout is closed.
     pub(crate) fn close(self) {
         drop(self.ask);
         self.reader.join().unwrap();
@@ -162,7 +162,7 @@ pub(crate) fn header() -> String {
         .to_owned()
 }
 
-/// An entry as agents write them, the common fields first; at a minute past nine.
+/// Returns an entry as agents write it, with the common fields first, at this minute after nine.
 pub(crate) fn entry(kind: &str, id: &str, parent: Option<&str>, minute: u8, more: Value) -> String {
     let time = format!("2026-01-05T09:{minute:02}:00.000Z");
     let common = [("type", json!(kind)), ("id", json!(id)), ("parentId", json!(parent))];
@@ -171,7 +171,7 @@ pub(crate) fn entry(kind: &str, id: &str, parent: Option<&str>, minute: u8, more
     object(common.chain(more))
 }
 
-/// A message entry. The role comes first, as agents write it.
+/// Returns a message entry. The role comes first, as agents write it.
 pub(crate) fn message(id: &str, parent: Option<&str>, minute: u8, mut message: Value) -> String {
     message["timestamp"] = json!(1_767_603_600_000_u64 + u64::from(minute) * 60_000);
     let role = message.as_object_mut().unwrap().remove("role").unwrap();

@@ -1,4 +1,4 @@
-//! Pushing, pulling and both.
+//! Tests of `push`, `pull` and `sync`.
 
 use crate::support::{Place, header, user};
 use std::path::PathBuf;
@@ -49,12 +49,12 @@ fn a_push_sends_what_is_new_and_a_second_one_nothing() {
     assert_eq!(again[0]["appended"], 1);
     assert!(again[0]["sent"].as_u64().unwrap() < first[0]["sent"].as_u64().unwrap());
     assert_eq!(std::fs::read(&pushed[0]).unwrap(), place.read("s.jsonl").as_bytes());
-    let told = place.run(&["push", "s.jsonl", "--store", "store"]).ok();
-    assert_eq!(told, "1 session: 1 unchanged\n");
+    let output = place.run(&["push", "s.jsonl", "--store", "store"]).ok();
+    assert_eq!(output, "1 session: 1 unchanged\n");
 }
 
 #[test]
-fn sessions_are_pulled_to_this_machine_and_go_on_on_both_sides() {
+fn sessions_are_pulled_to_this_machine_and_continued_on_both_sides() {
     let place = place();
     place.run(&["push", "s.jsonl", "--store", "store"]).ok();
     let pulled = place.run(&["pull", "demo-1", "--store", "store"]).ok();
@@ -86,7 +86,7 @@ fn sessions_are_pulled_to_this_machine_and_go_on_on_both_sides() {
 }
 
 #[test]
-fn a_conflict_is_told_and_nothing_is_changed() {
+fn a_conflict_is_reported_and_nothing_is_changed() {
     let place = place();
     let line = |id: &str, parent: &str, text: &str| {
         format!(
@@ -141,7 +141,7 @@ fn a_watch_brings_changes_over_until_it_is_idle() {
 }
 
 #[test]
-fn without_a_store_and_with_a_bad_token_it_says_so() {
+fn a_missing_store_and_a_bad_token_are_errors() {
     let place = place();
     let ran = place.run(&["push", "s.jsonl"]);
     assert_eq!(ran.code, 2);

@@ -62,7 +62,7 @@ fn an_answer_counts_once_and_its_cost_is_computed() {
 }
 
 #[test]
-fn days_begin_in_the_zone_that_is_asked_for_and_ranges_include_their_last_day() {
+fn days_begin_in_the_given_zone_and_ranges_include_their_last_day() {
     let place = place();
     let days = |words: &[&str]| {
         let report = usage(&place, words);

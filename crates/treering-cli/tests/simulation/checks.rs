@@ -215,8 +215,11 @@ fn document(
             && scenario.second != Some(Verb::Append);
         let may_be_open = scenario.verb == Verb::Redact && !(is_whole && is_own);
         check(text.ends_with(ending) || may_be_open, "the document has no end".to_owned());
-        for said in scenario.texts.iter().filter(|_| is_own) {
-            check(text.contains(said.as_str()), format!("the document lacks {}", short(said)));
+        for own_text in scenario.texts.iter().filter(|_| is_own) {
+            check(
+                text.contains(own_text.as_str()),
+                format!("the document lacks {}", short(own_text)),
+            );
         }
     }
     // Secrets are in the session and nowhere else, unfinished files included.

@@ -239,11 +239,11 @@ impl Scenario {
         let session = Session::open_with(PLAIN, options).map_err(text)?;
         let mut result = Ok(());
         for number in 0..3 {
-            let said = format!("{who}-{number}-of-{}-", session.id());
-            match session.append(Message::user(&said)) {
+            let own_text = format!("{who}-{number}-of-{}-", session.id());
+            match session.append(Message::user(&own_text)) {
                 Ok(_) => {
                     let is_durable = self.durability == Durability::Each;
-                    ledger.lock().unwrap().acknowledged.push((said, is_durable));
+                    ledger.lock().unwrap().acknowledged.push((own_text, is_durable));
                 }
                 Err(error) => result = Err(text(error)),
             }

@@ -140,7 +140,7 @@ fn a_large_session_is_created_in_parts() {
 }
 
 #[test]
-fn the_next_node_is_asked_when_one_dies() {
+fn the_next_node_gets_the_request_when_one_dies() {
     let memory: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let (first, second) = (Responder::start(Arc::clone(&memory)), Responder::start(memory));
     let urls = format!("{}, {}/", first.url(), second.url());
@@ -225,9 +225,9 @@ fn events_are_neither_lost_nor_repeated() {
     server.script([Fault::None, Fault::CloseBefore, Fault::Half, Fault::None, Fault::Unavailable]);
     let store = HttpStore::new(&server.url(), options()).unwrap();
     let mut events = store.events(&id("told"), Some("0"));
-    let told: Vec<String> = (&mut events).take(10).map(|event| event.unwrap().data).collect();
+    let received: Vec<String> = (&mut events).take(10).map(|event| event.unwrap().data).collect();
     let log = String::from_utf8(contents(&*memory.open(&id("told")).unwrap())).unwrap();
-    assert_eq!(told, log.lines().collect::<Vec<_>>());
+    assert_eq!(received, log.lines().collect::<Vec<_>>());
     assert_eq!(events.last_id(), Some(&*log.len().to_string()));
 
     let mut gone = store.events(&id("nowhere"), None);

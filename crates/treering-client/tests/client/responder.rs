@@ -88,7 +88,7 @@ impl Responder {
         self.shared.plan.lock().unwrap().script.extend(faults);
     }
 
-    /// From now on faults are drawn by lot.
+    /// Plans random faults from a seed.
     pub(crate) fn draw(&self, seed: u64, rate: f64) {
         self.shared.plan.lock().unwrap().lot = Some((Rng::new(seed), rate));
     }
@@ -133,7 +133,7 @@ impl Shared {
 }
 
 #[derive(Debug, Default)]
-struct Asked {
+struct Request {
     method: String,
     path: String,
     query: Vec<(String, String)>,
@@ -141,7 +141,7 @@ struct Asked {
     body: Vec<u8>,
 }
 
-impl Asked {
+impl Request {
     fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| &**value)
     }
@@ -152,19 +152,19 @@ impl Asked {
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct Response {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
 }
 
-impl Told {
-    fn json(status: u16, body: impl Into<String>) -> Told {
-        Told { status, body: body.into().into_bytes(), ..Told::default() }
+impl Response {
+    fn json(status: u16, body: impl Into<String>) -> Response {
+        Response { status, body: body.into().into_bytes(), ..Response::default() }
     }
 
-    fn problem(status: u16, code: &str, more: &str) -> Told {
-        Told::json(status, format!("{{\"code\":\"{code}\",\"detail\":\"scripted\"{more}}}"))
+    fn problem(status: u16, code: &str, more: &str) -> Response {
+        Response::json(status, format!("{{\"code\":\"{code}\",\"detail\":\"scripted\"{more}}}"))
     }
 }
 
@@ -173,48 +173,49 @@ fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream);
     loop {
-        let Some(asked) = read_request(&mut reader)? else { return Ok(()) };
+        let Some(request) = read_request(&mut reader)? else { return Ok(()) };
         // A node that died answers nothing.
         if shared.is_stopped.load(Ordering::SeqCst) {
             return Ok(());
         }
-        let line = format!("{} {}", asked.method, asked.path);
+        let line = format!("{} {}", request.method, request.path);
         shared.requests.lock().unwrap().push(line);
-        shared.tokens.lock().unwrap().push(asked.header("authorization").map(str::to_owned));
+        shared.tokens.lock().unwrap().push(request.header("authorization").map(str::to_owned));
         let fault = shared.next_fault();
         match fault {
             Fault::CloseBefore => return Ok(()),
             Fault::Unavailable => {
-                write_answer(stream, &asked, &Told::problem(503, "overloaded", ""), false)?;
+                write_answer(stream, &request, &Response::problem(503, "overloaded", ""), false)?;
                 continue;
             }
             _ => {}
         }
-        if asked.path.ends_with("/events") {
-            return events(stream, shared, &asked, fault);
+        if request.path.ends_with("/events") {
+            return events(stream, shared, &request, fault);
         }
-        let told = answer(shared, &asked);
+        let response = answer(shared, &request);
         match fault {
             Fault::CloseAfter => return Ok(()),
-            Fault::Half => return write_answer(stream, &asked, &told, true),
-            _ => write_answer(stream, &asked, &told, false)?,
+            Fault::Half => return write_answer(stream, &request, &response, true),
+            _ => write_answer(stream, &request, &response, false)?,
         }
     }
 }
 
-fn read_request(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<Asked>> {
+fn read_request(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<Request>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);
     }
     let mut words = line.split_whitespace();
-    let mut asked = Asked { method: words.next().unwrap_or("").to_owned(), ..Asked::default() };
+    let mut request =
+        Request { method: words.next().unwrap_or("").to_owned(), ..Request::default() };
     let target = words.next().unwrap_or("").to_owned();
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    asked.path = path.to_owned();
+    request.path = path.to_owned();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        asked.query.push((key.to_owned(), decoded(value)));
+        request.query.push((key.to_owned(), decoded(value)));
     }
     loop {
         let mut line = String::new();
@@ -224,12 +225,12 @@ fn read_request(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<Asked>>
             break;
         }
         let (key, value) = line.split_once(':').unwrap_or((line, ""));
-        asked.headers.push((key.to_ascii_lowercase(), value.trim().to_owned()));
+        request.headers.push((key.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let length = asked.header("content-length").and_then(|length| length.parse().ok());
-    asked.body = vec![0; length.unwrap_or(0)];
-    reader.read_exact(&mut asked.body)?;
-    Ok(Some(asked))
+    let length = request.header("content-length").and_then(|length| length.parse().ok());
+    request.body = vec![0; length.unwrap_or(0)];
+    reader.read_exact(&mut request.body)?;
+    Ok(Some(request))
 }
 
 fn decoded(text: &str) -> String {
@@ -253,39 +254,39 @@ fn decoded(text: &str) -> String {
 
 fn write_answer(
     mut stream: &TcpStream,
-    asked: &Asked,
-    told: &Told,
+    request: &Request,
+    response: &Response,
     is_half: bool,
 ) -> io::Result<()> {
-    let mut head = format!("HTTP/1.1 {} Scripted\r\n", told.status);
-    for (name, value) in &told.headers {
+    let mut head = format!("HTTP/1.1 {} Scripted\r\n", response.status);
+    for (name, value) in &response.headers {
         let _ = write!(head, "{name}: {value}\r\n");
     }
-    let _ = write!(head, "content-length: {}\r\n\r\n", told.body.len());
+    let _ = write!(head, "content-length: {}\r\n\r\n", response.body.len());
     let mut bytes = head.into_bytes();
-    if asked.method != "HEAD" {
-        bytes.extend_from_slice(&told.body);
+    if request.method != "HEAD" {
+        bytes.extend_from_slice(&response.body);
     }
     let count = if is_half { bytes.len() / 2 } else { bytes.len() };
     stream.write_all(&bytes[..count])?;
     stream.flush()
 }
 
-fn answer(shared: &Shared, asked: &Asked) -> Told {
+fn answer(shared: &Shared, request: &Request) -> Response {
     let store = &shared.store;
-    let parts: Vec<&str> = asked.path.split('/').filter(|part| !part.is_empty()).collect();
-    let told = match (&*asked.method, &*parts) {
-        ("GET", ["v1", "sessions"]) => list(&**store, asked),
+    let parts: Vec<&str> = request.path.split('/').filter(|part| !part.is_empty()).collect();
+    let response = match (&*request.method, &*parts) {
+        ("GET", ["v1", "sessions"]) => list(&**store, request),
         ("POST", ["v1", "sessions"]) => {
-            let id = SessionId::new(asked.parameter("id").unwrap_or_default()).unwrap();
-            store.create(&id, &mut asked.body.as_slice()).map(|_| Told::json(201, "{}"))
+            let id = SessionId::new(request.parameter("id").unwrap_or_default()).unwrap();
+            store.create(&id, &mut request.body.as_slice()).map(|_| Response::json(201, "{}"))
         }
         ("DELETE", ["v1", "sessions", id]) => {
             let id = SessionId::new(&decoded(id)).unwrap();
-            store.remove(&id).map(|()| Told::json(204, ""))
+            store.remove(&id).map(|()| Response::json(204, ""))
         }
         ("GET", ["v1", "changes"]) => {
-            let mark = asked.parameter("mark").map(Mark::new);
+            let mark = request.parameter("mark").map(Mark::new);
             store.changes(mark.as_ref()).map(|changes| {
                 let sessions: Vec<_> = changes
                     .sessions
@@ -293,29 +294,29 @@ fn answer(shared: &Shared, asked: &Asked) -> Told {
                     .map(|change| serde_json::json!({"id": change.id.as_str(), "length": change.length}))
                     .collect();
                 let mark = changes.mark.as_str();
-                Told::json(200, serde_json::json!({"mark": mark, "sessions": sessions}).to_string())
+                Response::json(200, serde_json::json!({"mark": mark, "sessions": sessions}).to_string())
             })
         }
         (_, ["v1", "sessions", id, "log", rest @ ..]) => {
             let id = SessionId::new(&decoded(id)).unwrap();
-            store.open(&id).map(|journal| log(&*journal, asked, rest))
+            store.open(&id).map(|journal| log(&*journal, request, rest))
         }
-        _ => Ok(Told::problem(404, "not_found", "")),
+        _ => Ok(Response::problem(404, "not_found", "")),
     };
-    told.unwrap_or_else(|error| match error {
-        Error::UnknownSession(_) => Told::problem(404, "unknown_session", ""),
-        Error::SessionExists(_) => Told::problem(409, "session_exists", ""),
-        other => Told::problem(500, &other.to_string(), ""),
+    response.unwrap_or_else(|error| match error {
+        Error::UnknownSession(_) => Response::problem(404, "unknown_session", ""),
+        Error::SessionExists(_) => Response::problem(409, "session_exists", ""),
+        other => Response::problem(500, &other.to_string(), ""),
     })
 }
 
-fn log(journal: &dyn Journal, asked: &Asked, rest: &[&str]) -> Told {
+fn log(journal: &dyn Journal, request: &Request, rest: &[&str]) -> Response {
     let length = journal.len().unwrap();
     let headers = vec![("x-treering-length", length.to_string())];
-    match (&*asked.method, rest) {
-        ("HEAD", []) => Told { status: 200, headers, ..Told::default() },
+    match (&*request.method, rest) {
+        ("HEAD", []) => Response { status: 200, headers, ..Response::default() },
         ("GET", []) => {
-            let range = asked.header("range").and_then(|range| range.strip_prefix("bytes="));
+            let range = request.header("range").and_then(|range| range.strip_prefix("bytes="));
             let (start, end) = match range.and_then(|range| range.split_once('-')) {
                 Some((start, end)) => {
                     let end = end.parse().map_or(length, |end: u64| end + 1);
@@ -324,40 +325,43 @@ fn log(journal: &dyn Journal, asked: &Asked, rest: &[&str]) -> Told {
                 None => (0, length),
             };
             if start >= length {
-                return Told { status: 416, headers, ..Told::default() };
+                return Response { status: 416, headers, ..Response::default() };
             }
             let mut body = vec![0; (end - start) as usize];
             let got = journal.read_at(start, &mut body).unwrap();
             assert_eq!(got, body.len());
-            Told { status: 206, headers, body }
+            Response { status: 206, headers, body }
         }
         ("POST", []) => {
-            let at: u64 = asked.parameter("at").unwrap().parse().unwrap();
-            let end = match asked.header("x-treering-end").and_then(|end| end.split_once(':')) {
+            let at: u64 = request.parameter("at").unwrap().parse().unwrap();
+            let end = match request.header("x-treering-end").and_then(|end| end.split_once(':')) {
                 Some((offset, sample)) => {
                     End::new(at, offset.parse().unwrap(), &from_base64(sample))
                 }
                 None => End::from(at),
             };
-            match journal.append(&end, &asked.body) {
+            match journal.append(&end, &request.body) {
                 Ok(appended) => {
-                    let length = appended.start + asked.body.len() as u64;
-                    Told::json(200, format!("{{\"start\":{},\"length\":{length}}}", appended.start))
+                    let length = appended.start + request.body.len() as u64;
+                    Response::json(
+                        200,
+                        format!("{{\"start\":{},\"length\":{length}}}", appended.start),
+                    )
                 }
                 Err(JournalError::Moved(length)) => {
-                    Told::problem(409, "moved", &format!(",\"length\":{length}"))
+                    Response::problem(409, "moved", &format!(",\"length\":{length}"))
                 }
-                Err(JournalError::Gone) => Told::problem(404, "unknown_session", ""),
-                Err(other) => Told::problem(500, &other.to_string(), ""),
+                Err(JournalError::Gone) => Response::problem(404, "unknown_session", ""),
+                Err(other) => Response::problem(500, &other.to_string(), ""),
             }
         }
         ("POST", ["start"]) => {
-            let body: serde_json::Value = serde_json::from_slice(&asked.body).unwrap();
+            let body: serde_json::Value = serde_json::from_slice(&request.body).unwrap();
             let bytes = |name: &str| from_base64(body[name].as_str().unwrap());
             let replaced = journal.replace_start(&bytes("expected"), &bytes("bytes")).unwrap();
-            Told::json(200, format!("{{\"replaced\":{replaced}}}"))
+            Response::json(200, format!("{{\"replaced\":{replaced}}}"))
         }
-        _ => Told::problem(405, "not_found", ""),
+        _ => Response::problem(405, "not_found", ""),
     }
 }
 
@@ -366,12 +370,12 @@ fn from_base64(text: &str) -> Vec<u8> {
     base64::engine::general_purpose::STANDARD.decode(text).unwrap()
 }
 
-fn list(store: &dyn Store, asked: &Asked) -> treering::Result<Told> {
+fn list(store: &dyn Store, request: &Request) -> treering::Result<Response> {
     let mut query = ListQuery::new();
-    let number = |name: &str| asked.parameter(name).map(|text| text.parse::<i64>().unwrap());
-    query.cursor = asked.parameter("cursor").map(Cursor::new);
-    query.cwd = asked.parameter("cwd").map(str::to_owned);
-    query.agent = asked.parameter("agent").map(|name| name.parse().unwrap());
+    let number = |name: &str| request.parameter(name).map(|text| text.parse::<i64>().unwrap());
+    query.cursor = request.parameter("cursor").map(Cursor::new);
+    query.cwd = request.parameter("cwd").map(str::to_owned);
+    query.agent = request.parameter("agent").map(|name| name.parse().unwrap());
     (query.since, query.until) = (number("since"), number("until"));
     let page = store.list(&query.limit(number("limit").unwrap_or(100) as usize))?;
     let sessions: Vec<_> = page
@@ -388,16 +392,26 @@ fn list(store: &dyn Store, asked: &Asked) -> treering::Result<Told> {
         .collect();
     let next = page.next.as_ref().map(Cursor::as_str);
     let body = serde_json::json!({"sessions": sessions, "next": next});
-    Ok(Told::json(200, body.to_string()))
+    Ok(Response::json(200, body.to_string()))
 }
 
 /// Sends two events at most, and half a third one, so that a follower has to reconnect.
-fn events(mut stream: &TcpStream, shared: &Shared, asked: &Asked, fault: Fault) -> io::Result<()> {
-    let id = asked.path.split('/').nth(3).unwrap_or_default();
+fn events(
+    mut stream: &TcpStream,
+    shared: &Shared,
+    request: &Request,
+    fault: Fault,
+) -> io::Result<()> {
+    let id = request.path.split('/').nth(3).unwrap_or_default();
     let Ok(journal) = shared.store.open(&SessionId::new(&decoded(id)).unwrap()) else {
-        return write_answer(stream, asked, &Told::problem(404, "unknown_session", ""), false);
+        return write_answer(
+            stream,
+            request,
+            &Response::problem(404, "unknown_session", ""),
+            false,
+        );
     };
-    let after: usize = asked.header("last-event-id").unwrap().parse().unwrap();
+    let after: usize = request.header("last-event-id").unwrap().parse().unwrap();
     let mut log = vec![0; journal.len().unwrap() as usize];
     let got = journal.read_at(0, &mut log).unwrap();
     assert_eq!(got, log.len());

@@ -135,7 +135,7 @@ fn a_wrong_token_is_refused_without_being_shown() {
     let node = Node::start(Arc::new(MemoryStore::new()));
     let options = HttpOptions::new().token("tr_wrong-token-of-the-test");
     let error = HttpStore::new(&node.url, options).unwrap().changes(None).unwrap_err();
-    let said = error.to_string();
-    assert!(!error.is_retryable() && said.contains("token"), "{said}");
-    assert!(!said.contains("wrong-token"), "{said}");
+    let message = error.to_string();
+    assert!(!error.is_retryable() && message.contains("token"), "{message}");
+    assert!(!message.contains("wrong-token"), "{message}");
 }

@@ -229,7 +229,7 @@ fn titles_follow_the_side_that_changed() {
 }
 
 #[test]
-fn a_push_that_was_killed_goes_on() {
+fn a_push_that_was_killed_is_continued() {
     let (local, memory) = stores();
     let mut start = format!("{}\n", CLAUDE[0]).into_bytes();
     while start.len() < 20 << 20 {
@@ -410,11 +410,15 @@ mod redaction {
             assert_eq!(report.created, 1);
             let before = bytes(&stores.1, name);
             assert!(String::from_utf8_lossy(&before).contains(secret));
-            let said = format!("export DB_PASSWORD={secret}");
+            let command = format!("export DB_PASSWORD={secret}");
             if claude {
-                append(&stores.0, "c", format!("{}\n", CLAUDE[2].replace("two", &said)).as_bytes());
+                append(
+                    &stores.0,
+                    "c",
+                    format!("{}\n", CLAUDE[2].replace("two", &command)).as_bytes(),
+                );
             } else {
-                open(&stores.0, "s").append(Message::user(&*said)).unwrap();
+                open(&stores.0, "s").append(Message::user(&*command)).unwrap();
             }
             let report = redacting(&stores, state.path()).all(Direction::Push, |_| {}).unwrap();
             assert_eq!(

@@ -1,4 +1,4 @@
-//! The layout against its definition, on trees of all shapes.
+//! Tests of the layout against its definition, on trees of all shapes.
 
 use super::{Connector, Fold, Outline, TreeRow, TreeRows};
 use proptest::prelude::*;
@@ -111,7 +111,7 @@ proptest! {
     /// Every visible entry appears once, under its nearest visible ancestor, with the active path
     /// unindented.
     #[test]
-    fn the_layout_is_what_it_is_said_to_be(
+    fn the_layout_equals_its_definition(
         seed in any::<u64>(),
         count in 0_usize..80,
         seen in any::<u128>(),

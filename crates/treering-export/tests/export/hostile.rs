@@ -1,4 +1,4 @@
-//! No document obeys the content of a hostile session.
+//! Tests that the content of a hostile session has no effect in any document.
 
 use crate::support::{fixture, html, index, markdown, of, pieces};
 use pulldown_cmark::{Event, Parser, Tag};

@@ -1,4 +1,4 @@
-//! Exported session files have the content of their source.
+//! Tests that exported session files have the content of their source.
 
 use crate::support::{branch, fixture, of, subtree};
 use proptest::prelude::*;
@@ -47,7 +47,7 @@ fn the_whole_tree_is_a_copy() {
 }
 
 #[test]
-fn a_subtree_stands_alone() {
+fn a_subtree_is_a_complete_session() {
     let session = fixture("rich.jsonl");
     let (_dir, copy) = reopened(&subtree("s1"), &session);
     assert_eq!(copy.tree().roots(), [EntryId::from("s1")]);

@@ -1,5 +1,5 @@
-//! Tests of every format, and of the rule that the content of a session cannot leave its place.
-//! They are one binary, so that they link once.
+//! Tests of every format, and that content of a session cannot become markup. One test binary, so
+//! that it links once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "how a test fails")]
 

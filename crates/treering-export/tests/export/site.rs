@@ -1,4 +1,4 @@
-//! The static site: what is in it, and that a second run writes only what changed.
+//! Tests of the static site: its content, and that a second run writes only what changed.
 
 use std::path::{Path, PathBuf};
 use treering::catalog::SessionInfo;

@@ -80,7 +80,7 @@ fn several_are_a_question() {
 }
 
 #[test]
-fn too_far_back_is_told() {
+fn a_position_beyond_the_list_is_an_error() {
     let (all, project) = (index(), Project::new("/p"));
     let why = |text| resolve(text, &all, &project).unwrap_err().to_string();
     assert_eq!(why("@5"), "there is no \"@5\": this project has 4 sessions");

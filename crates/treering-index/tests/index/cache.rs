@@ -85,7 +85,7 @@ fn a_broken_cache_is_no_cache_and_is_replaced() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_is_no_mistake() {
+fn a_cache_that_cannot_be_written_is_no_error() {
     let home = Home::new();
     home.pi("one", "first");
     std::fs::create_dir_all(home.cache_file()).unwrap();
@@ -118,7 +118,7 @@ fn files_that_are_gone_are_forgotten_and_others_are_not() {
 
 #[test]
 #[cfg(unix)]
-fn it_quotes_conversations_and_is_nobody_elses_business() {
+fn only_the_owner_can_read_the_cache() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
     home.pi("one", "first");
@@ -131,7 +131,7 @@ fn it_quotes_conversations_and_is_nobody_elses_business() {
 
 /// Not a test of its own: what the processes of the next one do.
 #[test]
-fn reads_the_index_that_it_is_told_to() {
+fn the_helper_process_reads_the_given_index() {
     let Some(home) = std::env::var_os("INDEX_TEST_HOME") else { return };
     let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
     let places = treering_index::Places::from_env(|var| match var {
@@ -155,7 +155,7 @@ fn processes_at_the_same_time_do_not_disturb_each_other() {
     }
     let run = || {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "cache::reads_the_index_that_it_is_told_to"]);
+        command.args(["--exact", "cache::the_helper_process_reads_the_given_index"]);
         command.env("INDEX_TEST_HOME", home.path()).stdout(std::process::Stdio::null());
         command.spawn().unwrap()
     };

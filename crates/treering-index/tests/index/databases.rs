@@ -1,4 +1,4 @@
-//! Sessions in databases.
+//! Tests of sessions in databases.
 
 use crate::support::Home;
 use std::path::Path;

@@ -84,7 +84,7 @@ fn every_agents_sessions_are_found() {
 }
 
 #[test]
-fn the_newest_comes_first_and_all_are_told_one_by_one() {
+fn the_newest_comes_first_and_each_session_is_reported() {
     let home = Home::new();
     for (minute, name) in ["c", "a", "b"].iter().enumerate() {
         let session = pi(name, name).replace("09:0", &format!("1{minute}:0"));
@@ -92,15 +92,15 @@ fn the_newest_comes_first_and_all_are_told_one_by_one() {
     }
     home.write(".pi/agent/sessions/none.jsonl", "nothing\n");
     for round in 0..2 {
-        let (mut told, mut steps) = (Vec::new(), Vec::new());
+        let (mut found, mut steps) = (Vec::new(), Vec::new());
         let contents = home.index().read(|step| {
             steps.push((step.progress.done, step.progress.total));
-            told.extend(step.session.map(|session| session.id.clone()));
+            found.extend(step.session.map(|session| session.id.clone()));
         });
         let ids: Vec<&str> = contents.sessions.iter().map(|session| session.id.as_str()).collect();
         assert_eq!(ids, ["b", "a", "c"], "{round}");
-        told.sort();
-        assert_eq!(told, ["a", "b", "c"]);
+        found.sort();
+        assert_eq!(found, ["a", "b", "c"]);
         assert_eq!(steps, [(1, 4), (2, 4), (3, 4), (4, 4)]);
         assert!(contents.skipped[0].is_no_session && contents.skipped.len() == 1);
     }
@@ -108,7 +108,7 @@ fn the_newest_comes_first_and_all_are_told_one_by_one() {
 
 #[test]
 #[cfg(unix)]
-fn what_cannot_be_read_is_told_and_hides_nothing() {
+fn unreadable_files_are_reported_and_hide_nothing() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
     home.pi("one", "first");

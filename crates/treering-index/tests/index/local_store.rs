@@ -1,4 +1,4 @@
-//! The sessions of this machine as a store.
+//! Tests of the sessions of this machine as a store.
 
 use std::sync::Arc;
 use std::time::Duration;

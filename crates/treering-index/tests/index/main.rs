@@ -1,4 +1,5 @@
-//! Homes of every agent, and a cache that must never lie. One test binary, so that it links once.
+//! Tests of the index on home directories with sessions of every agent, and of its cache. One test
+//! binary, so that it links once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "how a test fails")]
 

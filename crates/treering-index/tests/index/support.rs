@@ -1,4 +1,4 @@
-//! A home directory to fill.
+//! Test support: a home directory to fill with sessions.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -70,7 +70,7 @@ fn an_end_that_was_taken_back_and_made_again_is_noticed() {
 }
 
 #[test]
-fn a_session_that_was_removed_says_so_at_once() {
+fn a_removed_session_is_an_error_at_once() {
     let Some(store) = store("gone") else { return };
     let postgres = store.clone();
     let store: Arc<dyn Store> = Arc::new(store);

@@ -40,13 +40,13 @@ fn facts_are_those_of_other_stores() {
     let (grown, memory): (Arc<dyn Store>, Arc<dyn Store>) =
         (Arc::new(store("facts").expect("a server")), memory);
     for (number, name) in names.iter().enumerate() {
-        let said = Message::user(&*format!("more {number}")).into_entry();
-        let said = said.at(1_900_000_000_000 + number as i64);
+        let entry = Message::user(&*format!("more {number}")).into_entry();
+        let entry = entry.at(1_900_000_000_000 + number as i64);
         for store in [&grown, &memory] {
             let session = Session::open_in(store, &id(name), OpenOptions::new()).expect("open");
-            let mut said = said.clone();
-            said = said.with_id(format!("9999000{number}"));
-            session.append(said).expect("append");
+            let mut entry = entry.clone();
+            entry = entry.with_id(format!("9999000{number}"));
+            session.append(entry).expect("append");
             session.set_name(&format!("session {number}")).expect("name");
         }
     }
@@ -71,20 +71,20 @@ fn facts_are_those_of_other_stores() {
 }
 
 #[test]
-fn changes_are_told_once_and_of_this_space() {
+fn changes_are_reported_once_and_of_this_space() {
     let Some(ours) = store("changes") else { return };
     let elsewhere = store("changes-elsewhere").expect("a server");
     let mark = ours.changes(None).expect("changes").mark;
     create(&ours, "one", b"{}\n");
     create(&elsewhere, "two", b"{}\n");
-    let told = ours.changes(Some(&mark)).expect("changes");
-    let ids: Vec<&str> = told.sessions.iter().map(|change| change.id.as_str()).collect();
+    let changes = ours.changes(Some(&mark)).expect("changes");
+    let ids: Vec<&str> = changes.sessions.iter().map(|change| change.id.as_str()).collect();
     assert_eq!(ids, ["one"]);
-    assert_eq!(told.sessions[0].length, Some(3));
+    assert_eq!(changes.sessions[0].length, Some(3));
     // Of a database that was restored from a backup: everything may have changed.
     let future = treering::store::Mark::new("900000000000000000");
-    let told = ours.changes(Some(&future)).expect("changes");
-    assert_eq!(told.sessions.len(), 1);
+    let changes = ours.changes(Some(&future)).expect("changes");
+    assert_eq!(changes.sessions.len(), 1);
     let server = crate::server().expect("a server");
     server.sql(
         "shared",
@@ -92,12 +92,12 @@ fn changes_are_told_once_and_of_this_space() {
     );
     let mark = ours.changes(None).expect("changes").mark;
     ours.remove(&id("one")).expect("remove");
-    let told = ours.changes(Some(&mark)).expect("changes");
-    assert_eq!(told.sessions.len(), 1);
-    assert_eq!(told.sessions[0].length, None);
+    let changes = ours.changes(Some(&mark)).expect("changes");
+    assert_eq!(changes.sessions.len(), 1);
+    assert_eq!(changes.sessions[0].length, None);
     for foreign in ["yesterday", "0", "another-1:5"] {
-        let told = ours.changes(Some(&treering::store::Mark::new(foreign))).expect("changes");
-        assert_eq!(told.sessions.len(), 1, "not a mark of this store: {foreign}");
+        let changes = ours.changes(Some(&treering::store::Mark::new(foreign))).expect("changes");
+        assert_eq!(changes.sessions.len(), 1, "not a mark of this store: {foreign}");
     }
 }
 

@@ -61,7 +61,7 @@ fn the_active_context_takes_three_round_trips() {
             "{{\"type\":\"{kind}\",\"id\":\"e{number:07}\",\"parentId\":{parent},\"timestamp\":\"2026-01-05T09:00:01.000Z\",{more}}}\n"
         ));
     };
-    let said = format!("\"message\":{{\"role\":\"user\",\"content\":\"{}\"}}", "word ".repeat(200));
+    let text = format!("\"message\":{{\"role\":\"user\",\"content\":\"{}\"}}", "word ".repeat(200));
     for number in 0..6000 {
         match number {
             5900 => add("model_change", number, "\"provider\":\"acme\",\"modelId\":\"oak\""),
@@ -71,7 +71,7 @@ fn the_active_context_takes_three_round_trips() {
                 number,
                 "\"summary\":\"so far\",\"tokensBefore\":9,\"firstKeptEntryId\":\"e0005920\"",
             ),
-            _ => add("message", number, &said),
+            _ => add("message", number, &text),
         }
     }
     create(&ours, "context", log.as_bytes());
@@ -148,7 +148,7 @@ fn level_at_the_start(name: &str) -> String {
     let mut log = format!(
         "{{\"type\":\"session\",\"version\":3,\"id\":\"{name}\",\"timestamp\":\"2026-01-05T09:00:00.000Z\",\"cwd\":\"/\"}}\n"
     );
-    let said = "word ".repeat(200);
+    let text = "word ".repeat(200);
     for number in 0..6000_usize {
         let parent = match number {
             0 => "null".to_owned(),
@@ -157,7 +157,7 @@ fn level_at_the_start(name: &str) -> String {
         let rest = match number {
             0 => "thinking_level_change\",\"thinkingLevel\":\"high\"".to_owned(),
             _ => format!(
-                "message\",\"message\":{{\"role\":\"assistant\",\"provider\":\"acme\",\"model\":\"oak\",\"content\":\"{said}\"}}"
+                "message\",\"message\":{{\"role\":\"assistant\",\"provider\":\"acme\",\"model\":\"oak\",\"content\":\"{text}\"}}"
             ),
         };
         let (kind, fields) = rest.split_once("\",").expect("a kind");

@@ -1,4 +1,4 @@
-//! Spaces are separated, also from a query that forgets to; tokens.
+//! Tests of tokens, and that spaces are separated even for a query without a condition.
 
 use crate::{contents, create, id, server, store};
 use treering::Error;

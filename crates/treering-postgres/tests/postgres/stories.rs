@@ -1,4 +1,4 @@
-//! The stories that all storage passes.
+//! Runs the stories that every storage must pass.
 
 use crate::{create, id, store};
 use std::sync::Arc;

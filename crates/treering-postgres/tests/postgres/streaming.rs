@@ -18,14 +18,14 @@ fn session(store: &PostgresStore, name: &str, count: usize) -> Context {
     let mut log = format!(
         "{{\"type\":\"session\",\"version\":3,\"id\":\"{name}\",\"timestamp\":\"2026-01-05T09:00:00.000Z\",\"cwd\":\"/\"}}\n"
     );
-    let said = "word ".repeat(200);
+    let text = "word ".repeat(200);
     for number in 0..count {
         let parent = match number {
             0 => "null".to_owned(),
             _ => format!("\"e{:07}\"", number - 1),
         };
         log.push_str(&format!(
-            "{{\"type\":\"message\",\"id\":\"e{number:07}\",\"parentId\":{parent},\"timestamp\":\"2026-01-05T09:00:01.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"{said}\"}}}}\n"
+            "{{\"type\":\"message\",\"id\":\"e{number:07}\",\"parentId\":{parent},\"timestamp\":\"2026-01-05T09:00:01.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
         ));
     }
     create(store, name, log.as_bytes());

@@ -1,4 +1,4 @@
-//! Many writers, and the account of what was acknowledged to them.
+//! Tests of many concurrent writers, with a record of every acknowledged line.
 
 use crate::{contents, create, id, store};
 use std::collections::HashMap;
@@ -111,8 +111,8 @@ fn sessions_of_several_programs_become_branches() {
             let session = Session::open_in(&store, &id("branches"), OpenOptions::new());
             let session = session.expect("open");
             let append = |number: usize| {
-                let said = Message::user(&*format!("{writer}:{number}"));
-                session.append(said).expect("append").to_string()
+                let message = Message::user(&*format!("{writer}:{number}"));
+                session.append(message).expect("append").to_string()
             };
             (0..12).map(append).collect::<Vec<String>>()
         };

@@ -158,12 +158,12 @@ fn one_secret_has_one_name() {
     assert_eq!((report.sums()[0].distinct, report.occurrences()), (2, 4));
     assert_eq!((report.places[0].count, report.places[0].field.as_str()), (2, "text"));
     assert_eq!(report.places[0].entry.as_deref(), Some("e1"));
-    let said = format!("{report:?} {filter:?}");
-    assert!(!said.contains(&a[4..]) && !said.contains(&b[4..]));
+    let debug = format!("{report:?} {filter:?}");
+    assert!(!debug.contains(&a[4..]) && !debug.contains(&b[4..]));
 }
 
 #[test]
-fn damaged_lines_are_looked_at() {
+fn damaged_lines_are_searched() {
     let token = token();
     for line in [
         "{} not json",

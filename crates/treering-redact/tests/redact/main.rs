@@ -1,4 +1,5 @@
-//! Tests what a redaction finds and what it leaves alone, and that a session stays a session.
+//! Tests of the secrets that a redaction finds, the text that it leaves unchanged, and the
+//! structure of the session.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "how a test fails")]
 

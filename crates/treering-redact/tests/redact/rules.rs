@@ -1,4 +1,4 @@
-//! Every rule: what it must find, and what it must not.
+//! Tests of every rule: texts that it must find, and texts that it must not.
 
 use crate::{hex, random, redactor, thorough, upper};
 use treering_redact::{Options, PatternError, Redactor};
@@ -209,7 +209,7 @@ fn values_that_are_no_secrets() {
 }
 
 #[test]
-fn personal_things_only_if_asked_for() {
+fn personal_data_only_with_the_option() {
     let text = "mail bob.k+x@example.co.uk or <ann@example.com>; cd /home/bob/x /Users/ann/y C:\\Users\\Bob\\z";
     leaves(text);
     assert_eq!(

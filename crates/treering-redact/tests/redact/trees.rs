@@ -1,4 +1,4 @@
-//! Whole sessions: the tree stays, the secrets go.
+//! Tests of whole sessions: the tree stays the same, and no secret is left.
 
 use crate::{random, redactor, thorough, upper};
 use proptest::prelude::*;

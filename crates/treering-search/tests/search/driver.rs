@@ -64,7 +64,7 @@ fn limits_hold_for_sessions_and_for_all() {
 }
 
 #[test]
-fn a_search_ends_when_it_is_told_to() {
+fn a_canceled_search_ends() {
     let (_place, files) = aged(5);
     let query = Query::parse("word", Case::Ignored).unwrap();
     let mut seen = 0;
@@ -84,14 +84,14 @@ fn a_search_ends_when_it_is_told_to() {
 fn a_search_tells_how_far_it_is() {
     let (_place, files) = aged(5);
     let query = Query::parse("absent", Case::Ignored).unwrap();
-    let mut told = Vec::new();
+    let mut steps = Vec::new();
     search(files, &query, &Options::default(), &AtomicBool::new(false), |found| {
         if let Found::Searched(progress) = found {
-            told.push((progress.done, progress.total));
+            steps.push((progress.done, progress.total));
         }
         ControlFlow::Continue(())
     });
-    assert_eq!(told, [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]);
+    assert_eq!(steps, [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Against a reference that parses everything and knows nothing of speed: whatever way JSON spells a
-//! text, the same entries are found.
+//! Tests against a reference that parses everything: for every spelling of a text in JSON, the same
+//! entries are found.
 
 use crate::support::{Place, call, entry, header, sessions};
 use proptest::prelude::*;

@@ -60,7 +60,7 @@ fn tools_choose_calls_and_their_results() {
 }
 
 #[test]
-fn labels_and_files_choose_sessions_and_are_shown_if_nothing_else_is_asked() {
+fn labels_and_files_choose_sessions_and_are_hits_without_a_text() {
     let place = place();
     assert_eq!(place.ids("label:\"parser try\""), "a3");
     assert_eq!(place.ids("label:parser cat"), "a5");

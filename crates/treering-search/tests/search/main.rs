@@ -1,5 +1,5 @@
-//! The promises of search: it misses nothing, finds nothing that is not there, and knows the state
-//! of what it finds. One test binary, so that it links once.
+//! Tests that a search finds every match and nothing else, and the state of each hit. One test
+//! binary, so that it links once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "how a test fails")]
 

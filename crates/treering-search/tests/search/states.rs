@@ -43,7 +43,7 @@ fn the_leaf_that_the_file_names_decides() {
 }
 
 #[test]
-fn what_a_compaction_stands_for_is_compacted_away() {
+fn entries_that_a_compaction_replaces_are_compacted_away() {
     let place = Place::with(&[
         user("a1", None, "word before"),
         assistant("a2", "a1", text("word before")),

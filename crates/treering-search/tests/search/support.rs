@@ -1,4 +1,4 @@
-//! A directory with sessions in it, and searches in them.
+//! Test support: a directory with sessions, and searches in it.
 
 use serde_json::{Value, json};
 use std::ops::{ControlFlow, Deref};

@@ -1,6 +1,6 @@
 //! Appends that wait for each other are written together, and each keeps its own outcome.
 
-use crate::harness::{Answer, Node, PATIENCE, json, message, send};
+use crate::harness::{Answer, Node, TIMEOUT, json, message, send};
 use serde_json::{Value, json};
 use std::io::{self, Read};
 use std::sync::{Arc, Condvar, Mutex};
@@ -35,7 +35,7 @@ impl Gate {
     fn wait(&self, is_done: impl Fn(&State) -> bool) {
         let state = self.state.lock().unwrap();
         let (state, waited) =
-            self.changed.wait_timeout_while(state, PATIENCE, |state| !is_done(state)).unwrap();
+            self.changed.wait_timeout_while(state, TIMEOUT, |state| !is_done(state)).unwrap();
         drop(state);
         assert!(!waited.timed_out());
     }
@@ -150,7 +150,7 @@ impl Setting {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(PATIENCE, waited).await.unwrap();
+        tokio::time::timeout(TIMEOUT, waited).await.unwrap();
     }
 
     async fn metric(&self, name: &str) -> u64 {

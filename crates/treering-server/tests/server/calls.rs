@@ -1,4 +1,4 @@
-//! Every call of the API.
+//! Tests of every call of the API.
 
 use crate::harness::{Node, json, message, send};
 use serde_json::{Value, json};

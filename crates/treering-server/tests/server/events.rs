@@ -1,6 +1,6 @@
 //! Streams of events: no event is lost or sent twice, on any node.
 
-use crate::harness::{Node, PATIENCE, limits, send};
+use crate::harness::{Node, TIMEOUT, limits, send};
 use serde_json::Value;
 use std::sync::Arc;
 use treering::store::{MemoryStore, Store};
@@ -40,7 +40,7 @@ impl Follower {
     }
 
     async fn read(&mut self) -> bool {
-        let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await.unwrap();
+        let chunk = tokio::time::timeout(TIMEOUT, self.response.chunk()).await.unwrap();
         match chunk {
             Ok(Some(chunk)) => self.text.push_str(std::str::from_utf8(&chunk).unwrap()),
             _ => return false,
@@ -82,7 +82,7 @@ impl Follower {
 }
 
 #[tokio::test]
-async fn a_follower_is_told_what_is_appended() {
+async fn a_follower_gets_what_is_appended() {
     let node = Node::start().await;
     let session = node.session("chat").await;
     let before = node.say(&session, "before").await;
@@ -118,7 +118,7 @@ async fn a_follower_is_told_what_is_appended() {
 /// follower that
 /// was cut off between them gets the rest.
 #[tokio::test]
-async fn entries_on_one_line_are_told_apart() {
+async fn entries_on_one_line_have_separate_events() {
     let node = Node::start().await;
     let session = node.session("chat").await;
     let length = node.get(&session).await.json()["length"].as_u64().unwrap();
@@ -230,7 +230,7 @@ async fn all_sessions_are_followed() {
 /// is
 /// told every entry once, in the order of the log.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_lost_or_told_twice_when_a_follower_changes_nodes() {
+async fn nothing_is_lost_or_repeated_when_a_follower_changes_nodes() {
     const WRITERS: usize = 8;
     const EACH: usize = 25;
     // A small ring, so that followers read from the log, too.
@@ -317,7 +317,7 @@ async fn many_followers_share_what_is_read() {
 /// The title of an omp session is in a line that is overwritten in place: the log does not
 /// grow.
 #[tokio::test]
-async fn a_title_that_changes_in_place_is_told() {
+async fn a_title_that_changes_in_place_is_an_event() {
     let node = Node::start().await;
     let id = SessionId::new("omp").unwrap();
     let options = CreateOptions::new().id(id.clone()).dialect(Dialect::Omp);
@@ -340,7 +340,7 @@ async fn a_title_that_changes_in_place_is_told() {
         assert_eq!(node.get("/v1/sessions/omp").await.json()["name"], title);
     }
     // Entries follow as always.
-    let said = node.say("/v1/sessions/omp", "more").await;
+    let appended = node.say("/v1/sessions/omp", "more").await;
     let event = follower.next().await.unwrap();
-    assert_eq!((event.name.as_str(), &event.data["id"]), ("entry", &Value::from(said)));
+    assert_eq!((event.name.as_str(), &event.data["id"]), ("entry", &Value::from(appended)));
 }

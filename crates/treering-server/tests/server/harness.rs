@@ -1,4 +1,4 @@
-//! A running server, and a client for it.
+//! Test support: a running server, and a client for it.
 
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use treering::store::{MemoryStore, Store};
 use treering_server::{Grant, Limits, MemoryTokens, Scope, Server, SingleSpace};
 
 /// An upper bound for everything that a test waits for. Nothing is expected to take that long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) const ADMIN: &str = "tr_admin-token-of-the-tests";
 
@@ -151,7 +151,7 @@ impl Node {
     pub(crate) async fn stopped(mut self) {
         self.begin_stop();
         let task = &mut self.task;
-        tokio::time::timeout(PATIENCE, task).await.unwrap().unwrap().unwrap();
+        tokio::time::timeout(TIMEOUT, task).await.unwrap().unwrap().unwrap();
     }
 
     /// Ends the server as a kill would: nothing is finished.
@@ -167,7 +167,7 @@ impl Node {
 /// blocks a thread, so one is blocked until the result is dropped, or for a minute, after which the test fails.
 pub(crate) fn stop_clock() -> std::sync::mpsc::Sender<()> {
     let (held, holder) = std::sync::mpsc::channel();
-    tokio::task::spawn_blocking(move || holder.recv_timeout(PATIENCE).is_ok());
+    tokio::task::spawn_blocking(move || holder.recv_timeout(TIMEOUT).is_ok());
     tokio::time::pause();
     held
 }
@@ -176,7 +176,7 @@ pub(crate) fn stop_clock() -> std::sync::mpsc::Sender<()> {
 pub(crate) async fn read_all(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     // A reset after an answer is an end, too.
-    let _ = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.unwrap();
+    let _ = tokio::time::timeout(TIMEOUT, stream.read_to_end(&mut bytes)).await.unwrap();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn json(request: reqwest::RequestBuilder, body: Value) -> reqwest::Re
 }
 
 pub(crate) async fn send(request: reqwest::RequestBuilder) -> Answer {
-    let response = request.timeout(PATIENCE).send().await.unwrap();
+    let response = request.timeout(TIMEOUT).send().await.unwrap();
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     Answer { status, headers, body: response.bytes().await.unwrap().to_vec() }
 }

@@ -1,8 +1,8 @@
-//! Events of a store whose journals, like those of a database, show only what was there when they were last
-//! asked for their length.
+//! Tests of the events of a store whose journals, like those of a database, show only the lines
+//! that existed when their length was last requested.
 
 use crate::events::Follower;
-use crate::harness::{Node, PATIENCE};
+use crate::harness::{Node, TIMEOUT};
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -83,7 +83,7 @@ impl LaggingJournal {
         other.append(Message::user("elsewhere")).unwrap();
         // Before the second poll after this one begins, the changes of the first were handled.
         let polls = self.polls.0.lock().unwrap();
-        let waited = self.polls.1.wait_timeout_while(polls, PATIENCE, |polls| *polls < before + 3);
+        let waited = self.polls.1.wait_timeout_while(polls, TIMEOUT, |polls| *polls < before + 3);
         assert!(!waited.unwrap().1.timed_out(), "polls go on");
     }
 }
@@ -131,7 +131,7 @@ async fn what_is_appended_is_looked_for() {
 /// The first follower of a session reads the end of its log while another program appends, and while the
 /// change is polled.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_while_a_follower_begins_is_told() {
+async fn a_change_while_a_follower_begins_is_an_event() {
     for append_at in [1, 2] {
         let inner = Arc::new(MemoryStore::new());
         let id = SessionId::new("chat").unwrap();

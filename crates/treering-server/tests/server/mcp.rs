@@ -51,9 +51,9 @@ async fn sessions_are_listed_searched_and_read() {
     let started =
         post(&node, ADMIN, request("initialize", json!({"protocolVersion": "2025-06-18"}))).await;
     assert_eq!(started.json()["result"]["protocolVersion"], "2025-06-18");
-    let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    let told = post(&node, ADMIN, told).await;
-    assert_eq!((told.status, told.body.len()), (202, 0));
+    let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let response = post(&node, ADMIN, notification).await;
+    assert_eq!((response.status, response.body.len()), (202, 0));
 
     let listed = tool(&node, ADMIN, "list_sessions", json!({})).await.unwrap();
     assert_eq!(listed["sessions"][0]["id"], "kitchen");
@@ -121,7 +121,7 @@ async fn tokens_spaces_names_and_pages_are_checked_before_the_message() {
 }
 
 #[tokio::test]
-async fn messages_that_are_none_are_refused() {
+async fn invalid_messages_are_refused() {
     let node = Node::start().await;
     let send_text = |text: &'static str| {
         send(node.request("POST", "/mcp").header("content-type", "application/json").body(text))
@@ -205,12 +205,12 @@ async fn search_with_token(node: &Node, accept: &str, query: &str) -> Answer {
         "arguments": {"query": query},
         "_meta": {"progressToken": "t1"},
     });
-    let asked = node.request("POST", "/mcp").header("accept", accept);
-    send(with_body(asked, request("tools/call", params))).await
+    let builder = node.request("POST", "/mcp").header("accept", accept);
+    send(with_body(builder, request("tools/call", params))).await
 }
 
 #[tokio::test]
-async fn a_client_that_asks_for_it_is_told_of_progress() {
+async fn a_client_that_asks_for_progress_gets_it() {
     let node = Node::start().await;
     for name in ["kitchen", "garden", "cellar"] {
         let session = node.session(name).await;

@@ -1,6 +1,7 @@
-//! The web page: what its handlers answer, to whom, and that nothing of a session is markup in it.
+//! Tests of the web page: its responses, access to it, and that no content of a session becomes
+//! markup.
 
-use crate::harness::{ADMIN, Answer, Node, PATIENCE, limits, send};
+use crate::harness::{ADMIN, Answer, Node, TIMEOUT, limits, send};
 use serde_json::json;
 use std::sync::Arc;
 use treering::store::MemoryStore;
@@ -173,7 +174,7 @@ async fn wrong_tokens_and_codes_of_a_login_are_limited() {
         let mut few = limits();
         few.refused_rate = 1;
         let node = Node::with(Arc::new(MemoryStore::new()), few, |server| server).await;
-        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let deadline = tokio::time::Instant::now() + TIMEOUT;
         let mut statuses = Vec::new();
         while !statuses.contains(&429) && tokio::time::Instant::now() < deadline {
             let request = match path {
@@ -203,7 +204,7 @@ async fn pages_of_other_origins_cannot_log_in_or_look() {
 }
 
 #[tokio::test]
-async fn readers_and_read_only_sessions_are_told_so() {
+async fn pages_for_readers_and_of_read_only_sessions_explain_it() {
     let node = Node::start().await;
     hostile(&node).await;
     node.grant("reader", "main", Scope::Read, None);
@@ -242,7 +243,7 @@ async fn the_link_of_the_server_leads_to_the_page() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_said_on_a_page() {
+async fn invalid_requests_get_an_error_page() {
     let node = Node::start().await;
     hostile(&node).await;
     for (path, status) in [

@@ -1,6 +1,6 @@
 //! Requests that are refused: each with the right answer, and each counted.
 
-use crate::harness::{ADMIN, Node, PATIENCE, limits, message, read_all, send};
+use crate::harness::{ADMIN, Node, limits, message, read_all, send};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -310,7 +310,6 @@ async fn clients_that_ask_too_often_wait() {
         statuses.push(ask("wrong").await.status);
     }
     assert!(statuses.contains(&401) && statuses.contains(&429), "{statuses:?}");
-    let _ = PATIENCE;
 }
 
 #[tokio::test]

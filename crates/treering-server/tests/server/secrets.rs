@@ -1,4 +1,4 @@
-//! Copies without secrets: what was found is listed first, and no copy has it.
+//! Tests of copies without secrets: the secrets are listed first, and no copy contains one.
 
 use crate::harness::{Answer, Node};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ fn has_secret(answer: &Answer) -> bool {
 }
 
 #[tokio::test]
-async fn secrets_are_counted_and_never_said() {
+async fn secrets_are_counted_and_never_shown() {
     let node = Node::start().await;
     let ids = session(&node).await;
     let answer = node.get("/v1/sessions/chat/secrets").await;

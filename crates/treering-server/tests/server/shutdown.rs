@@ -1,4 +1,4 @@
-//! The end of a server: readiness goes first, what was begun is finished.
+//! Tests of the end of a server: it stops being ready, then finishes its requests.
 
 use crate::harness::{ADMIN, Node, limits, read_all, send, stop_clock};
 use std::sync::Arc;

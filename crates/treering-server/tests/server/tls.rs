@@ -1,6 +1,6 @@
-//! The server's own TLS.
+//! Tests of the server's own TLS.
 
-use crate::harness::{ADMIN, Node, PATIENCE, limits};
+use crate::harness::{ADMIN, Node, TIMEOUT, limits};
 use std::sync::Arc;
 use treering::store::MemoryStore;
 use treering_testkit::certificates::Certificates;
@@ -13,7 +13,7 @@ async fn node(certificates: &Certificates) -> Node {
 }
 
 fn client(authority: Option<&Certificates>) -> reqwest::Client {
-    let mut builder = reqwest::Client::builder().no_proxy().timeout(PATIENCE);
+    let mut builder = reqwest::Client::builder().no_proxy().timeout(TIMEOUT);
     if let Some(certificates) = authority {
         let root = reqwest::Certificate::from_der(&certificates.authority).unwrap();
         builder = builder.add_root_certificate(root);

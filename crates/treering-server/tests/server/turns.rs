@@ -1,6 +1,6 @@
 //! Turns with a model: streamed, recorded, one at a time, stopped.
 
-use crate::harness::{ADMIN, Answer, Node, PATIENCE, json as with_json, limits, send};
+use crate::harness::{ADMIN, Answer, Node, TIMEOUT, json as with_json, limits, send};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -15,19 +15,19 @@ use treering_server::{Limits, Scope};
 #[derive(Debug)]
 struct Scripted {
     /// A permit for every request.
-    asked: Semaphore,
+    arrived: Semaphore,
     /// A permit lets an answer to `wait` continue.
     go: Semaphore,
 }
 
 impl Scripted {
     fn new() -> Arc<Self> {
-        Arc::new(Scripted { asked: Semaphore::new(0), go: Semaphore::new(0) })
+        Arc::new(Scripted { arrived: Semaphore::new(0), go: Semaphore::new(0) })
     }
 
-    async fn asked(&self) {
-        let asked = tokio::time::timeout(PATIENCE, self.asked.acquire()).await;
-        asked.unwrap().unwrap().forget();
+    async fn wait_for_request(&self) {
+        let permit = tokio::time::timeout(TIMEOUT, self.arrived.acquire()).await;
+        permit.unwrap().unwrap().forget();
     }
 }
 
@@ -50,7 +50,7 @@ impl ChatModel for Scripted {
         Box::pin(async move {
             on_delta(Delta::Thinking("Hm, <b>."));
             on_delta(Delta::Text("First "));
-            self.asked.add_permits(1);
+            self.arrived.add_permits(1);
             match text.as_str() {
                 "wait" => self.go.acquire().await.unwrap().forget(),
                 "hang" => std::future::pending().await,
@@ -120,7 +120,7 @@ fn message(role: &str, text: &str, end: &str) -> (String, String, String) {
 
 /// Waits until a turn of the session can begin, which needs the one before to be over.
 async fn ask_when_free(node: &Node, session: &str, text: &str) -> Answer {
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let deadline = tokio::time::Instant::now() + TIMEOUT;
     loop {
         let answer = node.call("POST", &format!("{session}/turns"), json!({"text": text})).await;
         if answer.status != 409 || tokio::time::Instant::now() > deadline {
@@ -154,7 +154,7 @@ async fn an_answer_is_streamed_and_recorded() {
 }
 
 #[tokio::test]
-async fn a_failure_of_the_model_is_told_and_recorded() {
+async fn a_failure_of_the_model_is_reported_and_recorded() {
     let node = node_with(&Scripted::new(), limits()).await;
     let session = node.session("chat").await;
     let found = ask(&node, &session, "fail").await;
@@ -178,7 +178,7 @@ async fn one_turn_at_a_time_runs_in_a_session_and_can_be_stopped() {
         let request = node.request("POST", &format!("{session}/turns"));
         send(with_json(request, json!({"text": "hang"})))
     });
-    model.asked().await;
+    model.wait_for_request().await;
     let refused = node.call("POST", &format!("{session}/turns"), json!({"text": "Hello"})).await;
     assert_eq!((refused.status, refused.code().as_str()), (409, "turn_running"));
     // Other sessions, and other calls of this one, continue.
@@ -212,7 +212,7 @@ async fn turns_of_two_nodes_at_once_become_branches() {
         let request = first.request("POST", &format!("{session}/turns"));
         send(with_json(request, json!({"text": "wait"})))
     });
-    model.asked().await;
+    model.wait_for_request().await;
     let found = ask(&second, &session, "Hello").await;
     assert_eq!(found.last().unwrap().1["end"], "complete", "{found:?}");
     model.go.add_permits(1);
@@ -242,7 +242,7 @@ async fn a_client_that_goes_away_stops_its_turn() {
     let request = node.request("POST", &format!("{session}/turns"));
     let mut answer = with_json(request, json!({"text": "hang"})).send().await.unwrap();
     assert!(answer.chunk().await.unwrap().is_some());
-    model.asked().await;
+    model.wait_for_request().await;
     drop(answer);
     let next = ask_when_free(&node, &session, "Hello").await;
     assert_eq!(next.status, 200);
@@ -260,7 +260,7 @@ async fn a_server_that_ends_stops_its_turns_and_records_them() {
         let request = node.request("POST", &format!("{session}/turns"));
         send(with_json(request, json!({"text": "hang"})))
     });
-    model.asked().await;
+    model.wait_for_request().await;
     let store = Arc::clone(&node.store);
     node.stopped().await;
     let answer = running.await.unwrap();
@@ -288,7 +288,7 @@ async fn turns_are_bounded() {
         let request = node.request("POST", &format!("{session}/turns"));
         send(with_json(request, json!({"text": "wait"})))
     });
-    model.asked().await;
+    model.wait_for_request().await;
     let refused = node.call("POST", &format!("{other}/turns"), json!({"text": "Hello"})).await;
     assert_eq!((refused.status, refused.code().as_str()), (503, "overloaded"));
     model.go.add_permits(1);
@@ -323,7 +323,7 @@ async fn only_those_who_may_write_talk_to_the_model() {
         assert_eq!(node.call("POST", &path, body).await.status, status, "{path}");
     }
     assert_eq!(recorded(&node, &session).await, []);
-    assert_eq!(model.asked.available_permits(), 0, "the model was not asked");
+    assert_eq!(model.arrived.available_permits(), 0, "no request was sent");
 
     let without = Node::start().await;
     let session = without.session("chat").await;

@@ -99,7 +99,7 @@ impl Sample {
         }
     }
 
-    /// Agents whose own code said what it sees.
+    /// The agents whose own code wrote the expectations.
     fn tree(
         &mut self,
         session: &Session,
@@ -183,7 +183,7 @@ impl Sample {
         Ok(())
     }
 
-    /// Counted from the file by rules.
+    /// The expectations that were counted from the file by rules.
     fn claude(
         &mut self,
         session: &Session,

@@ -1,4 +1,4 @@
-//! Writes generated sessions to files, for benchmarks and for trying things out.
+//! Writes generated sessions to files, for benchmarks and experiments.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! Answers for the reference model, so that tests in other languages can compare with it.
+//! Runs the reference model for tests in other languages.
 //!
 //! Reads the paths of session files from standard input, one on a line, and writes one line of JSON for each: the
 //! entries, the tree, labels, the name, the leaf, and the context at every entry.

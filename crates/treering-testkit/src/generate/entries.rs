@@ -1,4 +1,4 @@
-//! The entries of a generated session, kind by kind.
+//! Generates entries of each kind.
 
 use super::line::{self, Id, Line};
 use super::maker::{MODELS, Maker, Step, What};
@@ -27,7 +27,7 @@ impl Maker<'_> {
         self.put(id, What::User)
     }
 
-    /// The end of a message and of its entry.
+    /// Writes the end of a message and of its entry.
     fn end_message(&mut self) {
         let time = self.clock.millis();
         Line(&mut self.buffer).raw(",\"timestamp\":").number(time.unsigned_abs()).raw("}}\n");
@@ -157,7 +157,7 @@ impl Maker<'_> {
         self.put(id, What::Other)
     }
 
-    /// Adds entries that stand between turns.
+    /// Adds entries between turns.
     pub(super) fn extras(&mut self) -> Step {
         if self.rng.chance(0.05) {
             self.change_model()?;

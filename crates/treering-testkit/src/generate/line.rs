@@ -1,13 +1,13 @@
-//! The pieces that generated lines are put together from.
+//! Assembles generated lines.
 
 use crate::rng::{Rng, mix};
 use std::io::Write;
 
-/// A line that grows.
+/// A line under construction.
 pub(super) struct Line<'a>(pub &'a mut Vec<u8>);
 
 impl Line<'_> {
-    /// Returns text that needs no escaping, or syntax.
+    /// Adds syntax, or text that needs no escaping.
     pub(super) fn raw(&mut self, text: &str) -> &mut Self {
         self.bytes(text.as_bytes())
     }
@@ -22,7 +22,7 @@ impl Line<'_> {
         self
     }
 
-    /// `,"id":…,"parentId":…,"timestamp":…`
+    /// Adds `,"id":…,"parentId":…,"timestamp":…`.
     pub(super) fn head(&mut self, id: &Id, parent: Option<&Id>, clock: &mut Clock) -> &mut Self {
         self.raw(",\"id\":\"").bytes(&id.0);
         match parent {
@@ -114,7 +114,7 @@ pub(super) fn uuid(rng: &mut Rng) -> String {
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Returns a signature: a few hundred characters that mean nothing to us.
+/// Returns a signature of thinking: a few hundred random characters.
 pub(super) fn base64(rng: &mut Rng) -> Vec<u8> {
     let length = rng.range(180, 420) as usize;
     let mut out = Vec::with_capacity(length + 10);

@@ -1,11 +1,11 @@
-//! The course of a session: turns, steps back, compactions, and when it is enough.
+//! The course of a generated session: turns, steps back, compactions, and its end.
 
 use super::line::{self, Clock, Id, Line};
 use super::{Limit, Plan, Stats};
 use crate::rng::Rng;
 use std::io::{self, Write};
 
-/// The reason why making entries ended.
+/// The reason why the generation ended.
 pub(super) enum Stop {
     Enough,
     Io(io::Error),
@@ -19,7 +19,7 @@ impl From<io::Error> for Stop {
 
 pub(super) type Step = Result<(), Stop>;
 
-/// Nothing, ever: the work only ends by a [`Stop`].
+/// Nothing, ever: the generation ends only by a [`Stop`].
 pub(super) enum Never {}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,7 +181,7 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// Goes back to where a turn ended: mostly a little, sometimes far.
+    /// Moves the leaf back to the end of a turn, usually of a recent one.
     fn branch(&mut self) -> Step {
         self.until_branch = self.rng.range(35, 66);
         let back = match self.rng.chance(0.8) {

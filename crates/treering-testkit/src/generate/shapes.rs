@@ -1,4 +1,4 @@
-//! The two shapes that break readers which recurse, and those which are quadratic.
+//! Generates chains and stars, the two shapes that break recursive and quadratic readers.
 
 use super::line::{Clock, Id, Line};
 use super::maker::{BUFFER, SAMPLE};

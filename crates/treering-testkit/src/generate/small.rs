@@ -1,8 +1,8 @@
-//! Small sessions in which everything occurs.
+//! Generates small sessions that contain every kind of entry.
 //!
-//! [`session`](super::session) is like real life: most of its bytes are text, and most of what can
-//! happen does not. Here lines are short and every kind of entry, reference and oddity has its turn,
-//! so that a random change of a byte has a good chance to hit something that matters.
+//! [`session`](super::session) is realistic: most of its bytes are text, and rare entries are rare.
+//! Here lines are short and every kind of entry, reference and oddity is as frequent as any other, so
+//! that a random change of a byte often hits something significant.
 
 use crate::rng::Rng;
 use crate::text::Pool;

@@ -149,7 +149,7 @@ impl Model {
     }
 }
 
-/// Content that is missing becomes the empty content of its role.
+/// Replaces missing content by the empty content of its role.
 fn with_content(mut message: Map<String, Value>) -> Value {
     if message.get("content").is_none_or(Value::is_null) {
         let empty = match message.get("role").and_then(Value::as_str) {

@@ -1,14 +1,14 @@
 //! A JSON reader for arbitrary lines: it returns how far it could read.
 //!
-//! Not `serde_json`, because that refuses what a session may hold (lone surrogates, bytes that are
-//! no UTF-8, `1e400`) and cannot tell the members of an object that breaks off. Values are turned
-//! into `serde_json`'s all the same, with U+FFFD in the place of what a string cannot hold, so that
-//! they can be compared. Recursive, as the grammar is.
+//! `serde_json` refuses data that a session may contain (lone surrogates, bytes that are not UTF-8,
+//! `1e400`) and does not return the members of an incomplete object. Values are converted to
+//! `serde_json` values for comparison, with U+FFFD for what a string cannot hold. The reader is
+//! recursive.
 
 use serde_json::{Map, Number, Value};
 use std::ops::Range;
 
-/// Nothing the model is asked about nests this deeply.
+/// The maximum depth: no session in a test is nested more deeply.
 const DEEPEST: usize = 500;
 
 /// An object as far as it could be read.
@@ -16,14 +16,14 @@ const DEEPEST: usize = 500;
 pub(super) struct Object {
     /// The position where it begins.
     pub start: usize,
-    /// After its closing brace; `None` if it breaks off.
+    /// The position after its closing brace; `None` if it is incomplete.
     pub end: Option<usize>,
-    /// The members that could be read, in order: key, where the value stands, the value.
+    /// The members that could be read, in order: key, position of the value, value.
     pub members: Vec<(String, Range<usize>, Value)>,
 }
 
 impl Object {
-    /// Returns a member's value and where it stands; the last one if the key is repeated.
+    /// Returns a member's value and its position; the last one if the key is repeated.
     pub(super) fn get(&self, key: &str) -> Option<(&Range<usize>, &Value)> {
         let member = self.members.iter().rev().find(|(name, _, _)| name == key)?;
         Some((&member.1, &member.2))

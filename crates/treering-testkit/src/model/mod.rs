@@ -1,7 +1,7 @@
 //! A second implementation of the format's rules, written as plainly as possible.
 //!
-//! A file is a vector of entries; every question is answered by looking through it from the start.
-//! Nothing here is shared with the library, so where the two agree, both have probably understood.
+//! A file is a vector of entries, and every query walks it from the start. The model shares no code with
+//! the library, so where the two agree, both are probably right.
 //!
 //! Where the format leaves room, these decisions hold:
 //!
@@ -11,7 +11,7 @@
 //!   the last line of a file that has no newline, a torn piece at the end is nothing.
 //! - In a ring of parents the entry that is first in the file becomes a root.
 //! - A damaged entry is never the active leaf: its nearest undamaged ancestor is, or nothing.
-//! - A `leaf` entry that points to nothing is passed over.
+//! - A `leaf` entry that points to nothing is ignored.
 //! - An entry without a usable id has one derived by the library. The model calls it `?line:column`
 //!   until the test sets it; see [`Model::adopt_derived`].
 //! - An empty `parentId` is none. Of repeated keys the last counts.
@@ -35,7 +35,7 @@ pub fn value(bytes: &[u8]) -> Option<Value> {
     object.end.map(|_| object.value())
 }
 
-/// The error for a file that is no session.
+/// The error for a file that is not a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotASession;
 
@@ -44,11 +44,11 @@ pub struct NotASession;
 pub struct Model {
     /// The header; `None` only for an empty file.
     pub header: Option<Value>,
-    /// Its version, or the one its entries show.
+    /// The version of the header, or the one that the shape of the entries shows.
     pub version: u64,
     /// Every entry in file order, also shadowed ones.
     pub entries: Vec<Entry>,
-    /// Some entry has its `type`, `id` or `timestamp` twice. Here the last counts; a reader that
+    /// Whether an entry has its `type`, `id` or `timestamp` twice. Here the last counts; a reader that
     /// does not read to the end may take the first, and the format does not say which is right.
     pub repeats_its_head: bool,
     /// The parent in the tree, for every entry.
@@ -60,7 +60,7 @@ pub struct Model {
 pub struct Entry {
     /// Its id.
     pub id: String,
-    /// The file has no id for it: this one is the model's own invention.
+    /// Whether the file has no id for it, so that the model derived this one.
     pub derived: bool,
     /// The parent it names, which may not exist.
     pub parent: Option<String>,
@@ -143,7 +143,7 @@ impl Model {
         let named: Vec<Option<usize>> = (0..self.entries.len()).map(named).collect();
         let is_first_of_a_ring = |at: usize| {
             let above = std::iter::successors(named[at], |&row| named[row]);
-            // An entry in a ring is back at itself within as many steps as there are entries.
+            // A walk from an entry in a ring returns to it within as many steps as there are entries.
             let ring: Vec<usize> = above.take(named.len()).take_while(|&row| row != at).collect();
             let back = ring.last().map_or(named[at], |&row| named[row]) == Some(at);
             back && ring.iter().all(|&row| row > at)
@@ -153,8 +153,7 @@ impl Model {
             .collect();
     }
 
-    /// Returns the ids of the tree in file order, each once, at the place of the entry that has it
-    /// now.
+    /// Returns the ids of the tree in file order, each once, at the position of the entry that has it.
     pub fn ids(&self) -> Vec<String> {
         self.names(&self.live())
     }
@@ -198,7 +197,7 @@ impl Model {
         self.live().into_iter().map(|at| (at, self.parent_of(at))).collect()
     }
 
-    /// Siblings from oldest to newest.
+    /// Sorts siblings from oldest to newest.
     fn sorted(&self, siblings: Vec<usize>) -> Vec<usize> {
         let mut last = i64::MIN;
         let mut timed = Vec::new();
@@ -311,14 +310,14 @@ impl Model {
         let links = self.links();
         let is_bookkeeping = |at: usize| matches!(&*self.entries[at].kind, "leaf" | "label");
         let parent_of = |at: usize| links.iter().find(|(row, _)| *row == at).and_then(|row| row.1);
-        let mut said = links.clone();
-        said.retain(|(at, _)| !is_bookkeeping(*at));
-        for (_, parent) in &mut said {
+        let mut visible = links.clone();
+        visible.retain(|(at, _)| !is_bookkeeping(*at));
+        for (_, parent) in &mut visible {
             while let Some(at) = parent.filter(|at| is_bookkeeping(*at)) {
                 *parent = parent_of(at);
             }
         }
-        said
+        visible
     }
 
     /// Returns the entries without children, in file order.
@@ -336,7 +335,7 @@ impl Model {
         self.with_children(&self.links(), |count| count > 1)
     }
 
-    /// Returns the same in the conversation.
+    /// Returns the conversation's entries with more than one child, in file order.
     pub fn conversation_branch_points(&self) -> Vec<String> {
         self.with_children(&self.conversation(), |count| count > 1)
     }
@@ -355,8 +354,8 @@ impl Model {
     }
 }
 
-/// Returns the id a label or leaf entry is about. Not only text: a file with numbers for ids has
-/// numbers here as well.
+/// Returns the id to which a label or leaf entry refers. A file with numbers as ids has numbers
+/// here, too.
 fn target(value: &Value) -> Option<String> {
     match value.get("targetId")? {
         Value::String(id) => Some(id.clone()).filter(|id| !id.is_empty()),

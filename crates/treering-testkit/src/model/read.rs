@@ -1,17 +1,17 @@
-//! From a file's bytes to entries, line by line.
+//! Reads the entries of a file, line by line.
 
 use super::json::{self, Object};
 use super::{Entry, Model, NotASession};
 use serde_json::Value;
 use std::ops::Range;
 
-/// A header further down than this is not looked for.
+/// The number of lines in which a header is searched.
 const HEADER_WITHIN: usize = 64;
 
 /// The longest id, quotes not counted.
 const LONGEST_ID: usize = 32 * 1024;
 
-/// The version whose shape the model speaks about.
+/// The version whose shape the model's values have.
 const VERSION: u64 = 3;
 
 /// The way entries are linked.
@@ -25,7 +25,7 @@ enum Shape {
 enum Piece {
     Header(Object),
     Entry(Object),
-    /// Not a whole object; with as much of it as could be read.
+    /// An incomplete object, with the members that could be read.
     Damaged(Option<Object>),
 }
 
@@ -115,7 +115,7 @@ impl Reader {
         self.model.repeats_its_head |= repeats;
         let shape = match self.shape {
             Some(shape) => shape,
-            // The first entry decides for a file that does not say.
+            // If the header has no version, the first entry decides.
             None if self.model.header.is_none() => Shape::Tree,
             None if self.model.version == 0 && id.is_some() => {
                 self.model.version = VERSION;
@@ -152,7 +152,7 @@ impl Reader {
     }
 }
 
-/// Splits a line into what is on it.
+/// Splits a line into its pieces.
 fn pieces(line: &[u8]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let first = json::skip_space(line, 0);
@@ -164,7 +164,7 @@ fn pieces(line: &[u8]) -> Vec<Piece> {
                 let end = object.end;
                 (Piece::Header(object), end)
             }
-            // After the first, only what names itself and its parent is an entry.
+            // After the first, only an object with an id and a parent is an entry.
             Some(object) if at == first || has_head(line, &object) => {
                 let end = object.end;
                 (Piece::Entry(object), end)
@@ -191,7 +191,7 @@ fn are_entries(line: &[u8], at: usize) -> bool {
     complete && (next >= line.len() || are_entries(line, next))
 }
 
-/// Returns whether an object, or as much of it as could be read, names its type, itself and its
+/// Returns whether an object, or the part of it that could be read, has a type, an id and a
 /// parent.
 fn has_head(line: &[u8], object: &Object) -> bool {
     kind_of(object).is_some_and(|kind| kind != "session")
@@ -219,7 +219,7 @@ fn name(line: &[u8], span: &Range<usize>) -> Option<String> {
     }
 }
 
-/// Unix milliseconds of an ISO timestamp or a number.
+/// Returns the Unix milliseconds of an ISO timestamp or a number.
 pub(super) fn time(value: &Value) -> Option<i64> {
     match value {
         Value::String(text) => {
@@ -236,7 +236,7 @@ pub(super) fn time(value: &Value) -> Option<i64> {
     }
 }
 
-/// An entry of an older version as the current one has it.
+/// Converts an entry of an older version to the current one.
 fn upgrade(value: &mut Value, shape: Shape, version: u64, kind: &str, before: &[Entry]) {
     if shape == Shape::Chain && kind == "compaction" {
         let index = value["firstKeptEntryIndex"].as_f64().filter(|index| *index >= 1.0);

@@ -1,4 +1,4 @@
-//! Programs that write to session files and take no lock.
+//! Programs that write to session files without taking a lock.
 
 use super::disk::{Disk, Inode, Named};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub struct Agent {
     /// Lines still to be written, the last one first.
     lines: Vec<Vec<u8>>,
     open: Option<Inode>,
-    /// The lines that it takes for written.
+    /// The lines that it has written, as far as it knows.
     pub written: Vec<Vec<u8>>,
     /// The file that it put in the place of the session's.
     pub placed: Option<Inode>,
@@ -48,7 +48,7 @@ impl Agent {
         self.open = None;
     }
 
-    /// Does the next thing; `None` if there is nothing left to do.
+    /// Performs the next action; `None` if none is left.
     pub(super) fn act(&mut self, disk: &mut Disk, now: SystemTime) -> Option<&'static str> {
         if let Habit::Replaces(content) = &self.habit {
             self.lines.pop()?;

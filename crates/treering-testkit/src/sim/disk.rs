@@ -1,4 +1,4 @@
-//! A disk in memory: files with any number of names, and what of it survives a power failure.
+//! A disk in memory: files with any number of names, and their state after a power failure.
 
 use crate::rng::Rng;
 use std::path::{Path, PathBuf};
@@ -136,7 +136,7 @@ impl Disk {
         }
     }
 
-    /// The power fails: names and bytes that were not synced may be lost, the later ones first.
+    /// Simulates a power failure: names and bytes that were not synced may be lost, the later ones first.
     pub(super) fn power_failure(&mut self, rng: &mut Rng) {
         let kept = rng.index(self.pending.len() + 1);
         for change in self.pending.drain(..).take(kept) {

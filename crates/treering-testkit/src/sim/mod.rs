@@ -1,5 +1,4 @@
-//! A machine in memory, for running treering's own code where everything that can happen between two
-//! system calls does happen.
+//! A simulated machine, which runs treering's own code and can act between any two system calls.
 //!
 //! A [`World`] has a disk, a clock, processes and agents. Processes run treering on their own threads, one
 //! at a time: at every call to the file system a seeded generator decides who continues, whether an agent
@@ -26,7 +25,7 @@ use treering::internal::fs::{self, FileSystem};
 /// The number of a process.
 pub type Pid = usize;
 
-/// The misfortunes of a world. All are absent by default.
+/// The faults of a world. There are none by default.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Faults {
     /// The probability that a write is cut short.
@@ -43,12 +42,12 @@ pub struct Faults {
     pub no_links: bool,
     /// The probability that the clock jumps.
     pub clock_jumps: f64,
-    /// The step at which something ends, and what.
+    /// The step at which a process or the machine ends, and which of them.
     pub crash: Option<(u64, Crash)>,
 }
 
 impl Faults {
-    /// Returns misfortunes of one kind or none, and perhaps an end within the first `steps` calls.
+    /// Returns faults of one kind or none, and perhaps an end within the first `steps` calls.
     pub fn any(rng: &mut Rng, steps: u64) -> Self {
         let mut faults = Faults::default();
         match rng.below(10) {
@@ -73,9 +72,9 @@ impl Faults {
 /// The kind of failure that ends a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Crash {
-    /// One process.
+    /// A process is killed.
     Kill(Pid),
-    /// Everything, with what was not synced.
+    /// The power fails, and unsynced data is lost.
     Power,
 }
 
@@ -91,7 +90,7 @@ impl std::fmt::Debug for World {
     }
 }
 
-/// Everything that changes.
+/// The state of the machine.
 #[derive(Debug)]
 pub struct State {
     /// The disk.
@@ -122,9 +121,9 @@ enum Status {
 /// Actions of other programs before a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Others {
-    /// Anything.
+    /// Any action.
     Act,
-    /// Nothing: the call belongs together with the one before it.
+    /// None: the call and the one before it are one step.
     Wait,
 }
 
@@ -163,7 +162,7 @@ impl World {
         self.state().trace.clone().unwrap_or_default()
     }
 
-    /// The power fails, now that all processes have ended.
+    /// Simulates a power failure after all processes have ended.
     pub fn fail_power(&self) {
         let mut state = self.state();
         state.faults.crash = Some((0, Crash::Power));
@@ -180,7 +179,7 @@ impl World {
         self.state().digest
     }
 
-    /// Runs processes to their ends, one at a time, as the seed says.
+    /// Runs processes to their ends, one at a time, in an order that depends on the seed.
     pub fn run(self: &Arc<Self>, bodies: Vec<Box<dyn FnOnce() + Send + '_>>) {
         let first = {
             let mut state = self.state();
@@ -207,7 +206,7 @@ impl World {
         }
     }
 
-    /// Runs `body` as a process of its own, after all misfortune is over.
+    /// Runs `body` as a new process, without further faults.
     pub fn afterwards<T>(self: &Arc<Self>, body: impl FnOnce() -> T) -> T {
         let pid = {
             let mut state = self.state();
@@ -294,7 +293,7 @@ impl World {
         self.wait_for_turn(state, pid)
     }
 
-    /// Time passes: what agents had begun is finished, and other processes continue.
+    /// Lets time pass: agents finish their writes, and other processes continue.
     fn pause(&self, pid: Pid, duration: Duration) {
         let Ok(mut state) = self.call(pid, "sleep", Others::Act) else { return };
         state.clock += duration;
@@ -347,7 +346,7 @@ impl State {
         }
     }
 
-    /// Ends a process: its locks are free, and nothing it still does has any effect.
+    /// Ends a process: its locks are released, and its later calls have no effect.
     fn kill(&mut self, pid: Pid) {
         let Some(status) = self.processes.get_mut(pid).filter(|status| **status == Status::Running)
         else {
@@ -380,7 +379,7 @@ impl State {
         }
     }
 
-    /// Agents that are in the middle of something finish it.
+    /// Lets agents finish the write that they have begun.
     fn agents_finish(&mut self) {
         for at in 0..self.agents.len() {
             while self.agents[at].is_busy() {

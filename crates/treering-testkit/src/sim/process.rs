@@ -283,8 +283,8 @@ impl Handle for Open {
         Ok(metadata(&state.disk, self.inode))
     }
 
-    /// Cutting a file back follows a look at its length, and nothing acts in between: the two calls are
-    /// microseconds apart, and no system can cut a file only if it has a certain length.
+    /// Truncates a file. No other program acts between the check of the length and the call: they are
+    /// microseconds apart, and no system can truncate a file only if it has a certain length.
     fn set_len(&self, len: u64) -> io::Result<()> {
         let mut state = self.world.call(self.pid, "truncate", Others::Wait)?;
         let now = state.clock;

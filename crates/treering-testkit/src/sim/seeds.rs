@@ -29,11 +29,11 @@ pub trait Scenario: Sized + std::fmt::Debug {
     fn verb(&self) -> String;
     /// Returns a short description.
     fn title(&self) -> String;
-    /// Runs it and checks all invariants.
+    /// Runs the scenario and checks all invariants.
     fn run(&self) -> Outcome;
 }
 
-/// The most failures that one thread collects.
+/// The maximum number of failures that one thread collects.
 const MAX_FAILURES: usize = 20;
 
 fn variable(name: &str) -> Option<u64> {

@@ -1,4 +1,4 @@
-//! Session files to begin with.
+//! Initial session files of a simulation.
 
 use super::Agent;
 use crate::rng::Rng;
@@ -127,7 +127,7 @@ pub fn make(start: Start, rng: &mut Rng) -> (Vec<u8>, Vec<String>) {
     (file.into_bytes(), texts)
 }
 
-/// Returns the lines of an agent: entries that continue the last one of a file that has so many.
+/// Returns the lines of an agent: entries that continue the last one of a file with `count` entries.
 pub fn agent_lines(start: Start, agent: u64, entries: usize, count: usize) -> Vec<Vec<u8>> {
     let last = format!("e{}", entries.saturating_sub(1));
     let line = |number: usize| {

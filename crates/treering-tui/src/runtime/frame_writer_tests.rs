@@ -1,4 +1,5 @@
-//! Frames on terminals with different width tables, against the same frame on a fresh terminal.
+//! Tests of frames on terminals with different width tables, compared with the same frame on a new
+//! terminal.
 
 use super::*;
 use proptest::prelude::*;

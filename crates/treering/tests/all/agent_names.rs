@@ -1,5 +1,5 @@
-//! No code outside of the dialects names an agent: not in the library, and not in any other crate of the
-//! workspace. Comments, help texts and code for tests may, because they are for people.
+//! Tests that no code outside of the dialects names an agent, in any crate of the workspace.
+//! Comments, help texts and tests may name them.
 
 use crate::source_text::{Source, files, library, module_of, sources};
 use std::path::Path;

@@ -6,12 +6,12 @@ use treering::storage::{Journal, MemoryJournal};
 use treering::{CreateOptions, EntryId, Error, Message, NewEntry, Position, Session};
 use treering_testkit::faulty::{AppendFault, Faulty, SyncFault};
 
-fn said(text: &str) -> NewEntry {
+fn message(text: &str) -> NewEntry {
     Message::user(text).into()
 }
 
 fn with_id(text: &str, id: &str) -> NewEntry {
-    said(text).with_id(EntryId::from(id))
+    message(text).with_id(EntryId::from(id))
 }
 
 fn texts(session: &Session) -> Vec<u8> {
@@ -32,15 +32,15 @@ fn refused_appends_do_not_concern_their_neighbors() {
     let first = session.append(with_id("first", "first")).unwrap();
     let before = journal.counts().appends;
     let groups = [
-        vec![with_id("a", "a"), said("b")],
-        vec![said("lost"), with_id("taken", "first")],
-        vec![said("expects a leaf that has moved")],
-        vec![with_id("lost, too", "gone"), said("under nothing").with_parent("nothing")],
-        vec![said("under a neighbor").with_parent("a")],
+        vec![with_id("a", "a"), message("b")],
+        vec![message("lost"), with_id("taken", "first")],
+        vec![message("expects a leaf that has moved")],
+        vec![with_id("lost, too", "gone"), message("under nothing").with_parent("nothing")],
+        vec![message("under a neighbor").with_parent("a")],
         vec![with_id("the id of a neighbor", "a")],
         vec![with_id("the id of a refused neighbor", "gone")],
-        vec![said("under a refused neighbor").with_parent("lost")],
-        vec![said("last")],
+        vec![message("under a refused neighbor").with_parent("lost")],
+        vec![message("last")],
     ];
     let expected = Position::from(&first);
     let appends: Vec<Append<'_>> = groups
@@ -85,7 +85,7 @@ fn refused_appends_do_not_concern_their_neighbors() {
 #[test]
 fn an_expected_leaf_may_be_that_of_a_neighbor() {
     let session = Session::in_memory("/project");
-    let entries = [[with_id("one", "one")], [with_id("two", "two")], [said("three")]];
+    let entries = [[with_id("one", "one")], [with_id("two", "two")], [message("three")]];
     let (one, start) = (Position::Entry("one".into()), Position::Start);
     let appends = [
         Append::new(&entries[0]).expecting(&start),
@@ -124,16 +124,16 @@ fn refusals_are_those_of_the_log_as_it_is() {
     one.append(with_id("first", "first")).unwrap();
     let other = open();
     one.append(with_id("second", "second")).unwrap();
-    let child = [said("child").with_parent("second")];
+    let child = [message("child").with_parent("second")];
     let done = other.append_each(&[Append::new(&child)]).unwrap();
     assert!(done[0].is_ok(), "{done:?}");
 
     one.refresh().unwrap();
     let leaf = one.append_following(&[with_id("third", "third")]).unwrap().pop().unwrap();
-    let (expected, entries) = (Position::from(&leaf), [said("fourth")]);
+    let (expected, entries) = (Position::from(&leaf), [message("fourth")]);
     let done = other.append_each(&[Append::new(&entries).expecting(&expected)]).unwrap();
     assert!(done[0].is_ok(), "{done:?}");
-    let under = [said("fifth").with_parent("third")];
+    let under = [message("fifth").with_parent("third")];
     open().append_following(&under).unwrap();
 }
 
@@ -141,7 +141,7 @@ fn refusals_are_those_of_the_log_as_it_is() {
 fn a_failed_write_leaves_nothing_of_any_append() {
     let journal = Faulty::in_memory();
     let session = Session::in_journal(journal.clone(), "/project", CreateOptions::new()).unwrap();
-    session.append(said("first")).unwrap();
+    session.append(message("first")).unwrap();
     let (leaf, count) = (session.leaf(), session.tree().len());
     let entries = [[with_id("a", "a")], [with_id("b", "b")]];
     let appends = [Append::new(&entries[0]), Append::new(&entries[1])];
@@ -158,7 +158,7 @@ fn one_sync_makes_all_of_them_durable() {
     let journal = Faulty::in_memory();
     let options = CreateOptions::new().durability(Durability::Each);
     let session = Session::in_journal(journal.clone(), "/project", options).unwrap();
-    session.append(said("first")).unwrap();
+    session.append(message("first")).unwrap();
     let (count, before) = (session.tree().len(), journal.counts().syncs);
     let entries = [[with_id("a", "a")], [with_id("b", "b")]];
     let appends = [Append::new(&entries[0]), Append::new(&entries[1])];
@@ -180,7 +180,7 @@ fn a_name_that_cannot_be_given_concerns_only_its_own_append() {
 "#;
     std::fs::write(&path, text).unwrap();
     let session = Session::open(&path).unwrap();
-    let entries = [[said("a")], [NewEntry::session_info("new")], [said("b")]];
+    let entries = [[message("a")], [NewEntry::session_info("new")], [message("b")]];
     let appends = entries.each_ref().map(|entries| Append::new(entries));
     let done = session.append_each(&appends).unwrap();
     assert!(matches!(&done[1], Err(Error::NotNameable(_))), "{done:?}");

@@ -1,4 +1,4 @@
-//! Bytes that no `String` and no `serde_json::Value` can hold: handed on as they are.
+//! Tests of bytes that no `String` and no `serde_json::Value` can hold: they are kept unchanged.
 
 use crate::support::{HEADER, Leaf, assert_agrees, assistant, entry, file, open, path, user};
 use std::sync::Arc;

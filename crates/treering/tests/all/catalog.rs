@@ -1,4 +1,4 @@
-//! Directories of sessions: which there are, which is the latest, whose they are.
+//! Tests of directories of sessions: listing them, the latest session, and the project of each.
 
 use crate::support::HEADER;
 use std::path::Path;
@@ -38,7 +38,7 @@ fn a_list_says_what_a_session_is_about() {
     assert_eq!((info.finding_count, info.tokens, info.cost), (0, None, None));
     assert_eq!(info.first_message, "the question");
     assert_eq!(info.name.as_deref(), Some("About it"));
-    assert_eq!(info.modified, 9000, "when somebody last spoke");
+    assert_eq!(info.modified, 9000, "the time of the last message");
     assert_eq!(info.size, std::fs::metadata(&info.path).unwrap().len());
 }
 
@@ -62,7 +62,7 @@ fn the_header_decides_whose_a_session_is() {
 }
 
 #[test]
-fn the_latest_session_goes_on_or_a_new_one_begins() {
+fn the_latest_session_is_continued_or_a_new_one_begins() {
     let root = tempfile::tempdir().unwrap();
     let catalog = Catalog::new(root.path());
     let none = catalog.continue_recent("/project", CreateOptions::new()).unwrap();
@@ -103,7 +103,7 @@ fn sessions_are_found_by_id_wherever_they_are() {
 }
 
 #[test]
-fn files_that_are_no_sessions_are_skipped_and_said_so() {
+fn files_that_are_no_sessions_are_skipped_and_reported() {
     let root = tempfile::tempdir().unwrap();
     let catalog = Catalog::new(root.path());
     session(&catalog, "/project", "one");

@@ -1,5 +1,5 @@
-//! Checkpoints: a reader of the end learns from the writer's note what reading everything would
-//! tell.
+//! Tests that a reader of a log's end gets from the checkpoint the same result as from reading
+//! everything.
 
 use crate::counted::CountedJournal;
 use crate::support::{HEADER, assistant, cases, compaction, leaf, user};

@@ -1,4 +1,4 @@
-//! This binary, run again as another process: what such a child does, and how it is started.
+//! Runs this binary again as a child process, for tests of several processes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -14,9 +14,9 @@ const COUNT: &str = "TREERING_CHILD_COUNT";
 /// The task of a child process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Appends to a session, telling the id of each entry once it is written.
+    /// Appends to a session, and reports the id of each entry once it is written.
     Append,
-    /// Creates a session with its first message, telling whether it could.
+    /// Creates a session with its first message, and reports whether it succeeded.
     Create,
     /// Appends one entry to a session of an old version.
     Upgrade,
@@ -57,30 +57,30 @@ pub(crate) fn start(role: Role, file: &Path, seed: u64, count: usize) -> Running
 }
 
 impl Running {
-    /// Lets it begin.
+    /// Lets the child begin.
     pub(crate) fn go(&mut self) {
         self.child.stdin.take().unwrap().write_all(b"go\n").unwrap();
     }
 
-    /// Returns the next thing it tells; `None` when it has ended.
+    /// Returns the next line that the child reports; `None` when it has ended.
     pub(crate) fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
-        // A line without an end was not told to the end.
+        // A line without an end was not written completely.
         line.strip_suffix('\n').map(str::to_owned)
     }
 
-    /// Ends it as `kill -9` does, and returns what it told before.
+    /// Kills the child as `kill -9` does, and returns the lines that it reported before.
     pub(crate) fn kill(mut self) -> Vec<String> {
         self.child.kill().unwrap();
         self.finish()
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the child.
     pub(crate) fn finish(mut self) -> Vec<String> {
-        let told = std::iter::from_fn(|| self.line()).collect();
+        let lines = std::iter::from_fn(|| self.line()).collect();
         self.child.wait().unwrap();
-        told
+        lines
     }
 }
 
@@ -105,7 +105,7 @@ fn child() {
     }
 }
 
-/// Tells the parent something. One write, so that the parent reads all of it or nothing.
+/// Reports a line to the parent in one write, so that the parent reads all of it or nothing.
 fn tell(line: &str) {
     std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }

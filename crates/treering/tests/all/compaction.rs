@@ -1,5 +1,5 @@
-//! Planning compactions and branch summaries: every rule once. All of them together are in
-//! `compaction_rules`.
+//! Tests of plans of compactions and branch summaries, one for each rule. `compaction_rules` tests
+//! all rules together.
 
 use crate::counted::CountedJournal;
 use crate::support::{assistant, compaction, entry, file, join, open, user};
@@ -130,10 +130,10 @@ fn a_kept_part_never_begins_with_a_tool_result() {
 
 #[test]
 fn every_kind_of_input_starts_a_turn() {
-    let said = |role| ("message", json!({"message": says(role, 10)}));
+    let message_of = |role| ("message", json!({"message": says(role, 10)}));
     let kinds = [
-        said("user"),
-        said("custom"),
+        message_of("user"),
+        message_of("custom"),
         (
             "message",
             json!({"message": {"role": "bashExecution", "command": tokens(10), "output": ""}}),
@@ -142,7 +142,7 @@ fn every_kind_of_input_starts_a_turn() {
         ("branch_summary", json!({"fromId": "x", "summary": tokens(10)})),
     ];
     for kind in kinds {
-        let session = chain(&[said("user"), kind, said("assistant")]);
+        let session = chain(&[message_of("user"), kind, message_of("assistant")]);
         expect(cut(&session, 20), "1", "0", "");
         expect(cut(&session, 10), "2", "0", "1");
     }
@@ -150,14 +150,14 @@ fn every_kind_of_input_starts_a_turn() {
 
 #[test]
 fn what_contributes_nothing_goes_with_what_follows() {
-    let said = |role| ("message", json!({"message": says(role, 10)}));
+    let message_of = |role| ("message", json!({"message": says(role, 10)}));
     let nothing = ("custom", json!({"customType": "note"}));
     let empty = ("branch_summary", json!({"fromId": "x", "summary": ""}));
-    let session = chain(&[said("user"), nothing, empty, said("user")]);
+    let session = chain(&[message_of("user"), nothing, empty, message_of("user")]);
     // The entry that the cut was moved to starts no turn, whatever follows: as in pi.
     expect(cut(&session, 10), "1", "", "0");
     let nothing = ("custom", json!({"customType": "note"}));
-    let session = chain(&[said("assistant"), nothing, said("user")]);
+    let session = chain(&[message_of("assistant"), nothing, message_of("user")]);
     expect(cut(&session, 10), "1", "0", "");
 }
 
@@ -325,14 +325,14 @@ fn a_branch_is_collected_from_its_end_within_the_budget() {
 fn planning_reads_what_is_kept_and_not_the_rest() {
     let mut lines = vec![message("0", None, says("user", 60))];
     for at in 1..20_000_usize {
-        let said = match at % 3 {
+        let content = match at % 3 {
             0 => says("user", 60),
             1 => {
                 json!({"role": "assistant", "content": [{"type": "text", "text": tokens(60)}], "usage": {"totalTokens": 1000}})
             }
             _ => says("toolResult", 60),
         };
-        lines.push(message(&at.to_string(), Some(&(at - 1).to_string()), said));
+        lines.push(message(&at.to_string(), Some(&(at - 1).to_string()), content));
     }
     let bytes = file(&lines).into_bytes();
     let journal = Arc::new(CountedJournal::new(bytes));

@@ -1,5 +1,4 @@
-//! Planning compactions against a naive implementation: the rules, followed to the letter over JSON
-//! values, the whole context at hand.
+//! Tests of planned compactions against a naive implementation of the rules over JSON values.
 
 use crate::compaction::{chain, ids, keeping, says, tokens};
 use crate::support::join;
@@ -84,22 +83,22 @@ impl Naive {
         let old = places.iter().filter(|&&at| is_old(at) || Some(at) == last).count();
 
         let mut edits = Vec::new();
-        let mut in_force: HashMap<String, &Value> = HashMap::new();
+        let mut latest_edits: HashMap<String, &Value> = HashMap::new();
         for (place, &at) in places.iter().enumerate() {
             if let ("context_edit", fields) = &entries[at] {
                 let target = text(&fields["targetId"]);
                 edits.push((place, target.clone(), fields["replacement"].is_null()));
-                in_force.insert(target, &fields["replacement"]);
+                latest_edits.insert(target, &fields["replacement"]);
             }
         }
         let item = |&at: &usize| {
             let (kind, fields) = &entries[at];
-            let said = said(kind, fields, Some(at) == last);
-            let edit = in_force.get(&at.to_string()).copied();
-            let (message, omitted) = match (said, edit) {
-                (said, Some(Value::Null)) => (None, said.filter(|_| *kind != "compaction")),
-                (Some(said), Some(edit)) => (Some(edited(said, &edit["content"])), None),
-                (said, _) => (said, None),
+            let built = message_of(kind, fields, Some(at) == last);
+            let edit = latest_edits.get(&at.to_string()).copied();
+            let (message, omitted) = match (built, edit) {
+                (built, Some(Value::Null)) => (None, built.filter(|_| *kind != "compaction")),
+                (Some(built), Some(edit)) => (Some(edited(built, &edit["content"])), None),
+                (built, _) => (built, None),
             };
             Item { id: at, kind, message, omitted }
         };
@@ -152,9 +151,9 @@ impl Naive {
 
     /// Returns all system messages as one text.
     fn prompt(&self) -> Option<String> {
-        let said = self.items.iter().filter(|item| item.role() == "system");
-        let said = said.map(|item| text(&item.message.as_ref().unwrap()["content"]));
-        let texts: Vec<String> = said.collect();
+        let prompts = self.items.iter().filter(|item| item.role() == "system");
+        let prompts = prompts.map(|item| text(&item.message.as_ref().unwrap()["content"]));
+        let texts: Vec<String> = prompts.collect();
         let all: Vec<&str> =
             texts.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
         (!texts.is_empty()).then(|| all.join("\n\n"))
@@ -185,7 +184,7 @@ fn text(value: &Value) -> String {
 }
 
 /// Returns the message of an entry before edits.
-fn said(kind: &str, fields: &Value, is_summary: bool) -> Option<Value> {
+fn message_of(kind: &str, fields: &Value, is_summary: bool) -> Option<Value> {
     let summary = &fields["summary"];
     match kind {
         "message" => Some(fields["message"].clone()),
@@ -219,12 +218,12 @@ fn script() -> impl Strategy<Value = Vec<(u8, usize, usize)>> {
 fn entries(script: Vec<(u8, usize, usize)>) -> Vec<Appended> {
     let mut entries: Vec<Appended> = Vec::new();
     for (what, size, back) in script {
-        let said = |role| ("message", json!({"message": says(role, size)}));
+        let message_of = |role| ("message", json!({"message": says(role, size)}));
         let before = |back: usize| entries.len().saturating_sub(back).to_string();
         let entry = match what {
-            0 | 1 => said("user"),
-            2 | 3 => said("assistant"),
-            4 | 5 => said("toolResult"),
+            0 | 1 => message_of("user"),
+            2 | 3 => message_of("assistant"),
+            4 | 5 => message_of("toolResult"),
             6 => (
                 "custom_message",
                 json!({"customType": "x", "content": tokens(size), "display": true}),
@@ -253,7 +252,7 @@ fn entries(script: Vec<(u8, usize, usize)>) -> Vec<Appended> {
             // An attempt that is taken out again.
             _ => {
                 let attempt = before(0);
-                entries.push(said("assistant"));
+                entries.push(message_of("assistant"));
                 ("context_edit", json!({"targetId": attempt, "replacement": null}))
             }
         };

@@ -1,4 +1,4 @@
-//! From tree to context: the worked examples, and every rule once.
+//! Tests of contexts: the worked examples of the specification, and one test for each rule.
 
 use crate::support::{assistant, compaction, entry, file, open, path, sources, user};
 use serde_json::{Value, json};

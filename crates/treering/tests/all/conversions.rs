@@ -1,5 +1,5 @@
-//! Conversions give the same contexts: checked here from the outside, message by message, whatever the
-//! conversion's own proof says.
+//! Tests that conversions keep the contexts, message by message, independently of the verification
+//! that a conversion does itself.
 
 use crate::samples;
 use std::path::Path;
@@ -29,19 +29,19 @@ fn sent(context: &Context, joined: bool) -> Vec<(Role, String)> {
         if joined && matches!(role, Role::System | Role::Other) {
             continue;
         }
-        let mut said = view.field("toolCallId").map(|id| id.into_owned()).unwrap_or_default();
+        let mut words = view.field("toolCallId").map(|id| id.into_owned()).unwrap_or_default();
         for block in view.blocks() {
             match block {
-                Block::Text { text, .. } => said.push_str(&text),
-                Block::ToolCall { id, name, .. } => said.push_str(&format!("{id} {name}")),
+                Block::Text { text, .. } => words.push_str(&text),
+                Block::ToolCall { id, name, .. } => words.push_str(&format!("{id} {name}")),
                 _ => {}
             }
         }
         match all.last_mut() {
             Some((before, text)) if joined && *before == Role::User && role == Role::User => {
-                text.push_str(&said);
+                text.push_str(&words);
             }
-            _ => all.push((role, said)),
+            _ => all.push((role, words)),
         }
     }
     all

@@ -1,4 +1,4 @@
-//! New sessions: when their file appears, what it is called, who may read it.
+//! Tests of new sessions: when their file is created, its name, and its permissions.
 
 use crate::support::{HEADER, outline};
 use std::path::Path;
@@ -48,7 +48,7 @@ fn the_first_message_brings_everything_before_it() {
 }
 
 #[test]
-fn the_first_assistant_message_if_asked_for() {
+fn the_first_assistant_message_creates_the_file_with_the_option() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("s.jsonl");
     let session = create(&file, Creation::FirstAssistantMessage);
@@ -59,7 +59,7 @@ fn the_first_assistant_message_if_asked_for() {
 }
 
 #[test]
-fn at_once_if_asked_for() {
+fn the_file_is_created_at_once_with_the_option() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("s.jsonl");
     let session = create(&file, Creation::AtOnce);

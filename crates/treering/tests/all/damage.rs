@@ -1,5 +1,5 @@
-//! Random damage to a file: whatever was done to it, the session shows what the rules say, opening
-//! changes nothing, and what is appended afterwards is safe.
+//! Tests of random damage to a file: the session equals the model's reading of it, opening changes
+//! nothing, and later appends are safe.
 
 use crate::support::{Leaf, assert_agrees, assert_own_line, assert_tail_agrees, cases, outline};
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! A file that goes away, or changes its identity, under a living session.
+//! Tests of files that are deleted or replaced while a session has them open.
 
 use crate::support::{HEADER, file as lines, outline, path, user};
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ fn an_empty_file_in_the_place_of_a_session_is_not_taken_for_it() {
 }
 
 #[test]
-fn somebody_else_takes_the_path_of_a_deleted_session() {
+fn another_program_takes_the_path_of_a_deleted_session() {
     let directory = tempfile::tempdir().unwrap();
     let (file, session) = begun(directory.path());
     std::fs::remove_file(&file).unwrap();
@@ -194,7 +194,7 @@ fn file_replaced_by_one_of_another_version() {
 }
 
 #[test]
-fn file_cut_short_by_somebody() {
+fn file_cut_short_by_another_program() {
     let directory = tempfile::tempdir().unwrap();
     let (file, session) = begun(directory.path());
     let bytes = std::fs::read(&file).unwrap();

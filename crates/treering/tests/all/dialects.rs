@@ -346,12 +346,12 @@ fn tau(lines: &[&str]) -> Session {
 fn taus(session: &Session) -> String {
     let leaf = session.leaf();
     let context = session.agent_context_at(leaf.as_ref().map(|leaf| leaf.as_str())).unwrap();
-    let said = |message: &Vec<u8>| -> String {
+    let summary = |message: &Vec<u8>| -> String {
         let value: Value = serde_json::from_slice(message).unwrap();
         let text = value["summary"].as_str().or(value["contents"][0]["content"].as_str());
         text.unwrap_or("?").to_owned()
     };
-    context.unwrap().messages.iter().map(said).collect::<Vec<_>>().join(", ")
+    context.unwrap().messages.iter().map(summary).collect::<Vec<_>>().join(", ")
 }
 
 #[test]

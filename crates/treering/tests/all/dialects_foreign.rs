@@ -99,21 +99,21 @@ fn parallel_calls_are_one_answer_and_no_branches() {
     assert_eq!((join(tree.branch_points()), join(tree.leaves())), (String::new(), "a5".to_owned()));
     assert_eq!(tree.path("a5").unwrap().len(), 9, "everything is on the path");
     let context = session.context().unwrap();
-    let said: Vec<Value> =
+    let texts: Vec<Value> =
         context.messages.iter().map(|message| model::value(&message.json).unwrap()).collect();
-    let roles: Vec<&str> = said.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    let roles: Vec<&str> = texts.iter().map(|message| message["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["user", "assistant", "toolResult", "toolResult", "toolResult", "assistant"]);
     let calls: Vec<&Value> =
-        said[1]["content"].as_array().unwrap().iter().map(|block| &block["id"]).collect();
+        texts[1]["content"].as_array().unwrap().iter().map(|block| &block["id"]).collect();
     assert_eq!(calls, [&Value::Null, &"t1".into(), &"t2".into(), &"t3".into()]);
     let mut results: Vec<&str> =
-        said[2..5].iter().map(|message| message["toolCallId"].as_str().unwrap()).collect();
+        texts[2..5].iter().map(|message| message["toolCallId"].as_str().unwrap()).collect();
     results.sort_unstable();
     assert_eq!(results, ["t1", "t2", "t3"]);
 }
 
 #[test]
-fn a_question_asked_again_is_a_branch() {
+fn a_repeated_question_is_a_branch() {
     let session = open(lines(&[
         asked("u1", None),
         answered("a1", "u1"),
@@ -195,7 +195,7 @@ fn the_users_title_counts_before_the_programs() {
 }
 
 #[test]
-fn the_active_leaf_is_the_last_thing_somebody_said() {
+fn the_active_leaf_is_the_last_message() {
     let note = record("system", "n1", Some("a1"), json!({"subtype": "turn_duration"}));
     let side = record(
         "user",

@@ -401,7 +401,7 @@ fn generated_sessions_come_back_with_the_same_contexts() {
 
 /// Returns the roles and texts that a provider gets. Empty texts do not count, and texts of the
 /// user in several messages is one.
-fn said(context: &Context) -> Vec<(String, String)> {
+fn texts(context: &Context) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for message in context.to_llm(Pairing::Raw).messages {
         let view = treering::entry::MessageView::new(&message.json);
@@ -434,7 +434,7 @@ fn claude_code_gets_the_same_conversation() {
         let result = Session::open(&target).unwrap();
         assert_eq!(result.dialect(), Dialect::ClaudeCode);
         let (ours, theirs) = (start.session.context().unwrap(), result.context().unwrap());
-        assert_eq!(said(&theirs), said(&ours), "{seed}");
+        assert_eq!(texts(&theirs), texts(&ours), "{seed}");
         assert_eq!(result.name(), start.session.name(), "{seed}");
     }
 }

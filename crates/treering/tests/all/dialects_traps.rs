@@ -18,7 +18,7 @@ const DIALECTS: [Dialect; 8] = [
 
 /// Returns a user message of a dialect: `parent` is the member that names it, with a comma after
 /// it, or nothing.
-fn said(dialect: Dialect, id: &str, parent: &str, text: &str, more: &str) -> String {
+fn message(dialect: Dialect, id: &str, parent: &str, text: &str, more: &str) -> String {
     match dialect {
         Dialect::Uuid => format!(
             r#"{{"type":"message","uuid":"{id}",{parent}"timestamp":"2026-01-05T09:00:20.226Z","message":{{"role":"user","content":{text}}}{more}}}"#
@@ -72,7 +72,7 @@ fn under(dialect: Dialect, id: &str, parent: Option<&str>, text: &str, more: &st
         (Some(parent), _) => format!("\"{key}\":\"{parent}\","),
         (None, _) => format!("\"{key}\":null,"),
     };
-    said(dialect, id, &member, text, more)
+    message(dialect, id, &member, text, more)
 }
 
 fn session(dialect: Dialect, lines: &[String]) -> Session {
@@ -114,7 +114,7 @@ fn numbers_that_no_library_can_hold_stay_as_they_are() {
 }
 
 #[test]
-fn half_a_surrogate_pair_is_nobodys_mistake_but_the_writers() {
+fn half_a_surrogate_pair_is_kept_as_it_was_written() {
     for dialect in DIALECTS {
         for text in [r#""\ud800 alone""#, r#""alone \udc00""#, r#""\ud83d\u0041""#] {
             let session = session(dialect, &[under(dialect, "a1", None, text, "")]);
@@ -234,7 +234,7 @@ fn a_parent_that_is_absent_null_or_empty_is_none() {
         let key = parent_key(dialect);
         for parent in [String::new(), format!("\"{key}\":null,"), format!("\"{key}\":\"\",")] {
             let first = under(dialect, "a1", None, "\"before\"", "");
-            let lines = [first, said(dialect, "b2", &parent, "\"root\"", "")];
+            let lines = [first, message(dialect, "b2", &parent, "\"root\"", "")];
             let session = session(dialect, &lines);
             assert_eq!(session.tree().path("b2").unwrap().len(), 1, "{dialect} {parent:?}");
             assert_eq!(sources(&session.context_at("b2").unwrap()), "b2", "{dialect}");

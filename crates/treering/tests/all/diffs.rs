@@ -1,4 +1,4 @@
-//! Comparing branches.
+//! Tests of comparing branches.
 
 use crate::support::{assistant, calls, entry, file, join, label, open, result, user};
 use treering::{Error, ForkOptions, Session};
@@ -68,8 +68,8 @@ fn a_fork_is_compared_with_its_source() {
     std::fs::write(&at, file(&story())).unwrap();
     let session = Session::open(&at).unwrap();
     let fork = session.fork("r", ForkOptions::default()).unwrap();
-    let said = fork.append(treering::Message::user("on")).unwrap();
-    let diff = session.diff_with("c2", &fork, said.as_str()).unwrap();
+    let appended = fork.append(treering::Message::user("on")).unwrap();
+    let diff = session.diff_with("c2", &fork, appended.as_str()).unwrap();
     assert_eq!(diff.common_ancestor.unwrap(), "r");
     assert_eq!(join(diff.a.entries), "l c2");
     assert_eq!(diff.b.messages, 1);

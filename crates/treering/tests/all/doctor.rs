@@ -117,13 +117,13 @@ fn damage_to_lines_is_found_by_line() {
 }
 
 #[test]
-fn a_body_that_nobody_read_is_found_damaged() {
+fn a_damaged_body_is_found_although_opening_did_not_read_it() {
     let broken = user("b", Some("a")).replace("\"content\":\"b\"", "\"content\":\"b");
     assert_eq!(found(file(&[user("a", None), broken])), ["3 damaged-entry"]);
 }
 
 #[test]
-fn a_missing_parent_is_told_from_a_circle() {
+fn a_missing_parent_is_distinguished_from_a_cycle() {
     let lines = [
         user("a", None),
         user("b", Some("gone")),
@@ -196,8 +196,8 @@ fn tool_calls_and_results_that_lost_each_other() {
             (8, "orphan-tool-call", Severity::Note),
         ]
     );
-    let said = diagnosis.findings[0].to_string();
-    assert_eq!(said, "line 3: entry b calls a tool (t1) but there is no result");
+    let message = diagnosis.findings[0].to_string();
+    assert_eq!(message, "line 3: entry b calls a tool (t1) but there is no result");
     // A result must be below its call, not above it.
     let lines = [
         user("a", None),
@@ -250,8 +250,8 @@ fn what_is_odd_inside_an_entry() {
             "9 no-id",
         ]
     );
-    let said = diagnosis.findings[3].to_string();
-    assert_eq!(said, "line 6: 2 records of unknown type \"novelty\": kept as they are");
+    let message = diagnosis.findings[3].to_string();
+    assert_eq!(message, "line 6: 2 records of unknown type \"novelty\": kept as they are");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! A repair sets right what it can, loses nothing, and changes nothing the second time.
+//! Tests that a repair fixes all that can be fixed, loses nothing, and changes nothing the second
+//! time.
 
 use crate::doctor::Scratch;
 use crate::support::{HEADER, assistant, cases, file, join, user};

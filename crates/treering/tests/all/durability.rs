@@ -64,7 +64,7 @@ fn appends_that_wait_at_the_same_time_share_a_sync() {
 }
 
 #[test]
-fn a_failed_sync_fails_everybody_who_waits_and_leaves_nothing() {
+fn a_failed_sync_fails_every_waiting_append_and_leaves_nothing() {
     const THREADS: u64 = 6;
     let (journal, session) = begun(Durability::Each);
     let (bytes, shown, leaf) = (journal.contents(), outline(&session), session.leaf());

@@ -1,4 +1,4 @@
-//! An id names exactly one entry: the beginning of an id is no id.
+//! Tests that an id names exactly one entry, and that the beginning of an id is refused.
 
 use treering::session::Resolved;
 use treering::{EntryId, Error, ForkOptions, Message, NewEntry, Position, Session};

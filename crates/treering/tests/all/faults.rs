@@ -1,4 +1,4 @@
-//! Faults that break other readers and writers of session files, row by row. Rows that need real
+//! Tests of the faults that break other readers and writers of session files. Faults that need real
 //! processes are in `processes`, `deleted`, `full_disk` and `upgrades`; those about size in
 //! `scale`.
 

@@ -1,4 +1,4 @@
-//! Findings are reported with their lines and never stop anything.
+//! Tests that findings have their lines and never prevent a file from being read.
 
 use crate::support::{compaction, entry, file, label, leaf, open, user};
 use treering::EntryId;
@@ -14,7 +14,7 @@ fn id(text: &str) -> EntryId {
 }
 
 #[test]
-fn nothing_is_said_about_a_sound_file() {
+fn a_sound_file_has_no_findings() {
     let lines = [
         user("a", None),
         label("b", Some("a"), "a", "x"),

@@ -1,5 +1,5 @@
-//! Forks of sessions of every dialect: they stand where their source stands and give the same contexts,
-//! and they go where their source's agent does not look for its own files.
+//! Tests of forks in every dialect: they have the leaf and the contexts of their source, and are
+//! where the source's agent does not expect its own files.
 
 use crate::samples;
 use std::path::Path;

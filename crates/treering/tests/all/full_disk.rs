@@ -1,4 +1,5 @@
-//! A disk that is really full, and one that is read-only. Needs the right to mount a file system.
+//! Tests on a disk that is really full, and on a read-only one. They need the right to mount a file
+//! system.
 
 use crate::support::{Leaf, assert_agrees, outline};
 use std::path::Path;

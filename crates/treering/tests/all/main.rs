@@ -1,4 +1,4 @@
-//! Everything that is proved about treering from the outside, in one binary.
+//! Tests of the public API of treering, in one test binary.
 
 #![allow(
     missing_docs,

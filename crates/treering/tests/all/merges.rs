@@ -166,23 +166,23 @@ fn merges_in_both_directions_bring_nothing_back() {
         merge("s3");
         let m3 = say(session, session.leaf().unwrap().as_str(), "m3");
         session.branch("s3").unwrap();
-        assert_eq!(said(session, &new(session, &m3)), format!("m1 m2 {m3}"));
+        assert_eq!(shown(session, &new(session, &m3)), format!("m1 m2 {m3}"));
         merge(&m3);
         let s4 = say(session, session.leaf().unwrap().as_str(), "s4");
         session.branch(&m3).unwrap();
-        assert_eq!(said(session, &new(session, &s4)), s4);
+        assert_eq!(shown(session, &new(session, &s4)), s4);
         merge(&s4);
         let here = session.leaf().unwrap();
         assert_eq!(new(session, &s4), "");
         session.branch(&s4).unwrap();
-        assert_eq!(said(session, &new(session, here.as_str())), "");
+        assert_eq!(shown(session, &new(session, here.as_str())), "");
     });
 }
 
 /// Those that are part of a conversation.
-fn said(session: &Session, ids: &str) -> String {
-    let is_said = |id: &&str| session.tree().kind(id).unwrap() != Kind::Custom;
-    join(ids.split_whitespace().filter(is_said))
+fn shown(session: &Session, ids: &str) -> String {
+    let is_message = |id: &&str| session.tree().kind(id).unwrap() != Kind::Custom;
+    join(ids.split_whitespace().filter(is_message))
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Random conversations with random picks and merges, against sets of ids: what a branch knows is what
-//! is on its path, what was copied to it, and what each merged leaf knew.
+//! Tests of random picks and merges against sets of ids: a branch has the entries on its path,
+//! those that were copied to it, and those that each merged leaf had.
 
 use crate::support::{cases, outline, result, user, written};
 use proptest::prelude::*;
@@ -190,10 +190,10 @@ impl World {
             Merge::Ready(plan) => plan,
             Merge::NothingNew => {
                 let tree = self.session.tree();
-                let is_said = |id: &String| {
+                let is_message = |id: &String| {
                     matches!(tree.kind(id).unwrap(), Kind::Message | Kind::BranchSummary)
                 };
-                return assert!(!expected.iter().any(is_said), "{expected:?}");
+                return assert!(!expected.iter().any(is_message), "{expected:?}");
             }
         };
         let entries: Vec<String> = plan.entries.iter().map(|id| id.to_string()).collect();

@@ -1,4 +1,4 @@
-//! Files that appear complete or not at all, on a real file system.
+//! Tests, on a real file system, of files that appear complete or not at all.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Random sequences of operations: after each, the session is where it should be; in the end it
-//! equals the model's reading of its bytes.
+//! Tests of random sequences of operations: after each, the session has the expected state; at the
+//! end it equals the model's reading of its bytes.
 
 use crate::support::{Leaf, assert_agrees, cases, open, outline, written};
 use proptest::prelude::*;

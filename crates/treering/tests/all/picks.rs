@@ -1,4 +1,5 @@
-//! Cherry-picking: what is copied, with what, and what is not.
+//! Tests of cherry-picks: the entries that are copied, their companions, and the entries that are
+//! left out.
 
 use super::support::selection;
 use crate::support::{
@@ -91,7 +92,7 @@ fn a_copy_has_the_bytes_of_its_original() {
 }
 
 #[test]
-fn what_is_there_is_not_copied_again_unless_asked_for() {
+fn existing_entries_are_copied_again_only_with_the_option() {
     let session = open(file(&story()));
     session.cherry_pick(&selection("b..d")).unwrap();
     let plan = planned(&session, "a..s");

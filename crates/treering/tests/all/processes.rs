@@ -1,4 +1,4 @@
-//! Real processes: killed at random, writing at the same time, creating the same file.
+//! Tests with real processes: killed at random, writing at the same time, creating the same file.
 
 use crate::children::{Role, start};
 use crate::support::{HEADER, Leaf, assert_agrees, assert_own_line, join, outline};
@@ -119,7 +119,7 @@ fn four_processes_append_to_one_file() {
     let directory = tempfile::tempdir().unwrap();
     let file = new_file(directory.path(), "s.jsonl");
     let ledger = Ledger::default();
-    let told: Mutex<HashMap<u64, Vec<String>>> = Mutex::default();
+    let results: Mutex<HashMap<u64, Vec<String>>> = Mutex::default();
     watched(&file, &ledger, || {
         let mut writers: Vec<_> = (0..WRITERS)
             .map(|writer| (writer, start(Role::Append, &file, writer, ENTRIES)))
@@ -127,11 +127,11 @@ fn four_processes_append_to_one_file() {
         writers.iter_mut().for_each(|(_, child)| child.go());
         std::thread::scope(|scope| {
             for (writer, mut child) in writers {
-                let (ledger, told) = (&ledger, &told);
+                let (ledger, results) = (&ledger, &results);
                 scope.spawn(move || {
                     while let Some(id) = child.line() {
                         ledger.add([id.clone()]);
-                        told.lock().unwrap().entry(writer).or_default().push(id);
+                        results.lock().unwrap().entry(writer).or_default().push(id);
                     }
                     child.finish();
                 });
@@ -144,7 +144,7 @@ fn four_processes_append_to_one_file() {
     assert_eq!(session.tree().len(), WRITERS as usize * ENTRIES, "each once, and nothing else");
     let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
     assert_eq!(lines, 1 + WRITERS as usize * ENTRIES);
-    for (writer, ids) in told.into_inner().unwrap() {
+    for (writer, ids) in results.into_inner().unwrap() {
         assert_eq!(ids.len(), ENTRIES);
         let chain = session.tree().path(&ids[ENTRIES - 1]).unwrap();
         assert_eq!(join(chain), join(&ids), "the entries of writer {writer} are its branch");
@@ -163,12 +163,17 @@ fn two_processes_create_the_same_new_path() {
         let file = directory.path().join(format!("{round}.jsonl"));
         let mut children = [1, 2].map(|seed| start(Role::Create, &file, seed, 0));
         children.iter_mut().for_each(|child| child.go());
-        let told: Vec<String> = children.into_iter().flat_map(|child| child.finish()).collect();
-        let (refused, created): (Vec<_>, Vec<_>) = told.iter().partition(|told| *told == "exists");
-        assert_eq!((created.len(), refused.len()), (1, 1), "one wins, one is told: {told:?}");
+        let results: Vec<String> = children.into_iter().flat_map(|child| child.finish()).collect();
+        let (refused, created): (Vec<_>, Vec<_>) =
+            results.iter().partition(|result| *result == "exists");
+        assert_eq!(
+            (created.len(), refused.len()),
+            (1, 1),
+            "one creates, one is refused: {results:?}"
+        );
         let session = Session::open(&file).unwrap();
         assert_eq!(session.tree().len(), 1);
-        assert!(session.tree().contains(created[0]), "{told:?}");
+        assert!(session.tree().contains(created[0]), "{results:?}");
         assert_eq!(session.findings().unwrap(), [], "one header");
     }
 }

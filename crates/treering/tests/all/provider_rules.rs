@@ -131,8 +131,8 @@ pub(crate) fn check_anthropic(body: &Value) -> Checked {
     if let Some(last) = messages.last().filter(|message| message["role"] == "assistant") {
         let last = list(last, "content").last().unwrap();
         prop_assert!(!text(last, "type").ends_with("thinking"));
-        let said = last["text"].as_str().unwrap_or_default();
-        prop_assert!(!said.ends_with(char::is_whitespace), "{said:?} at the end");
+        let last_text = last["text"].as_str().unwrap_or_default();
+        prop_assert!(!last_text.ends_with(char::is_whitespace), "{last_text:?} at the end");
     }
     let all = messages.iter().flat_map(|message| list(message, "content"));
     let tools = body["tools"].as_array().into_iter().flatten();

@@ -189,7 +189,7 @@ fn half_a_surrogate_pair_makes_no_message_unusable() {
 }
 
 #[test]
-fn messages_of_other_agents_become_what_those_agents_make_of_them() {
+fn messages_of_other_agents_become_what_those_agents_send() {
     let image = json!({"type":"image","data":"QUJD","mimeType":"image/png"});
     let messages = [
         json!({"role":"developer","content":"Mind the gap."}),
@@ -351,8 +351,8 @@ fn sections_of_a_system_message_are_a_part_of_its_text() {
                   Removed system prompt section \"skills\".";
     assert_eq!(parsed(&anthropic)["system"], json!([{"type":"text","text":first}]));
     assert_eq!(parsed(&anthropic)["messages"][0]["content"][1]["text"], update);
-    let said = |at: usize| parsed(&chat)["messages"][at]["content"].clone();
-    assert_eq!((said(0), said(2)), (json!(first), json!(update)));
+    let content_of = |at: usize| parsed(&chat)["messages"][at]["content"].clone();
+    assert_eq!((content_of(0), content_of(2)), (json!(first), json!(update)));
     assert_eq!(parsed(&responses)["input"][2]["content"][0]["text"], update);
     let llm = context.to_llm(Pairing::Strict);
     let system: Value = serde_json::from_slice(&llm.messages[0].json).unwrap();

@@ -1,4 +1,4 @@
-//! Records that are appended in an agent's own shape.
+//! Tests of records that are appended in an agent's own format.
 
 use crate::counted::CountedJournal;
 use serde_json::Value;
@@ -38,10 +38,10 @@ fn the_session_places_a_record() {
         let third = session.append_record(hello(dialect)).unwrap();
         assert_eq!(session.leaf(), Some(third.clone()), "{dialect}");
         for session in [session, Session::open(&path).unwrap()] {
-            let said = session.tree();
-            let said = said.conversation();
+            let tree = session.tree();
+            let conversation = tree.conversation();
             assert_eq!(session.dialect(), dialect);
-            assert_eq!(said.children(&first).unwrap(), [second.clone(), third.clone()]);
+            assert_eq!(conversation.children(&first).unwrap(), [second.clone(), third.clone()]);
             assert_eq!(session.context().unwrap().messages.len(), 2, "{dialect}");
             assert_eq!(session.entry(&third).unwrap().message().unwrap().text(), "hello");
             assert!(session.entry(&third).unwrap().time().is_some(), "{dialect}");
@@ -53,10 +53,10 @@ fn the_session_places_a_record() {
 #[test]
 fn listeners_hear_of_records() {
     let session = in_memory(Dialect::Tau);
-    let (tell, told) = std::sync::mpsc::channel();
-    session.on_change(move |change: &Change| tell.send(change.clone()).unwrap());
+    let (sender, changes) = std::sync::mpsc::channel();
+    session.on_change(move |change: &Change| sender.send(change.clone()).unwrap());
     let id = session.append_record(hello(Dialect::Tau)).unwrap();
-    let change = told.recv().unwrap();
+    let change = changes.recv().unwrap();
     assert_eq!((change.writer, change.entries), (Writer::This, vec![id]));
 }
 
@@ -97,8 +97,8 @@ fn records_read_back_as_they_were() {
                 }
             }
             assert!(appended >= 50 && refused <= 2, "{dialect} {seed}: {appended}, {refused}");
-            let said = |session: &Session| session.context().unwrap().messages;
-            assert_eq!(said(&ours), said(&theirs), "{dialect} {seed}");
+            let messages = |session: &Session| session.context().unwrap().messages;
+            assert_eq!(messages(&ours), messages(&theirs), "{dialect} {seed}");
             assert_eq!(facts(&ours), facts(&theirs), "{dialect} {seed}");
         }
     }

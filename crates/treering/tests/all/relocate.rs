@@ -1,4 +1,5 @@
-//! A session given to another project: every other byte as it was, and no append lost.
+//! Tests of moving a session to another project: every other byte stays the same, and no append is
+//! lost.
 
 use std::fs;
 use std::io;
@@ -43,7 +44,7 @@ fn in_its_place_the_old_file_is_kept() {
 }
 
 #[test]
-fn a_writer_does_not_go_on_in_a_file_that_was_given_up() {
+fn a_writer_does_not_continue_in_an_abandoned_file() {
     let (_dir, old, new) = file(&format!("{HEADER}\n{ENTRY}\n"));
     let writer = Session::open(&old).unwrap();
     writer.append(Message::user("before")).unwrap();
@@ -55,7 +56,7 @@ fn a_writer_does_not_go_on_in_a_file_that_was_given_up() {
 }
 
 #[test]
-fn while_it_is_copied_nobody_else_writes() {
+fn no_other_program_writes_during_the_copy() {
     let (_dir, old, new) = file(&format!("{HEADER}\n{ENTRY}\n"));
     relocate(&old, "/to", &new, |path| {
         assert!(fs::File::open(path)?.try_lock().is_err());

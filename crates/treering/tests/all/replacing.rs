@@ -197,7 +197,7 @@ fn naming_changes_only_a_title_slot() {
 }
 
 #[test]
-fn a_slot_that_another_program_changed_is_looked_at_again() {
+fn a_slot_that_another_program_changed_is_read_again() {
     let omp = r#"{"type":"service_tier_change","id":"o","parentId":null,"timestamp":"2026-01-05T09:00:01.000Z","serviceTier":null}"#;
     let text = format!("{}\n{HEADER}\n{omp}\n", exact("old"));
     let (_dir, path) = file(&text);

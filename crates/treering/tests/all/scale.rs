@@ -1,5 +1,5 @@
-//! Sizes and shapes that break readers which recurse or are quadratic. That it works at all is the
-//! point; how fast, benchmarks say.
+//! Tests of sizes and shapes that break recursive and quadratic readers. They test that it works;
+//! benchmarks measure the speed.
 
 use crate::support::{HEADER, assert_tail_agrees, file, join, open, user};
 use std::io::Write;

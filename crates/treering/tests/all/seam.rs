@@ -1,4 +1,4 @@
-//! Faults through the storage seam: whatever a journal does, what was acknowledged is there, memory
+//! Tests of faults in the storage: whatever a journal does, acknowledged entries are there, memory
 //! and log agree, and the next append is intact.
 
 use crate::support::{Leaf, assert_agrees, assert_own_line, cases, outline};

@@ -180,17 +180,18 @@ fn listeners_hear_of_own_appends_and_of_others() {
     let theirs = Session::open_with(file(&directory), OpenOptions::new()).unwrap();
     let second = theirs.append(Message::user("two")).unwrap();
     let third = ours.append(Message::user("three")).unwrap();
-    let told: Vec<_> = changes.try_iter().map(|change| (change.writer, change.entries)).collect();
+    let received: Vec<_> =
+        changes.try_iter().map(|change| (change.writer, change.entries)).collect();
     let expected =
         [(Writer::This, vec![first]), (Writer::Other, vec![second]), (Writer::This, vec![third])];
-    assert_eq!(told, expected);
+    assert_eq!(received, expected);
 }
 
 #[test]
-fn every_append_of_many_threads_is_told_once() {
+fn every_append_of_many_threads_is_reported_once() {
     let session = Session::in_memory("/project");
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let sink = Arc::clone(&told);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&received);
     session.on_change(move |change| sink.lock().unwrap().extend(change.entries.clone()));
     let mut written: Vec<EntryId> = std::thread::scope(|scope| {
         let append = || (0..50).map(|_| session.append(Message::user("x")).unwrap()).collect();
@@ -198,18 +199,18 @@ fn every_append_of_many_threads_is_told_once() {
         threads.into_iter().flat_map(|thread| -> Vec<EntryId> { thread.join().unwrap() }).collect()
     });
     // All threads are done, so that no change is still on its way.
-    let mut told = told.lock().unwrap().clone();
-    told.sort();
+    let mut received = received.lock().unwrap().clone();
+    received.sort();
     written.sort();
-    assert_eq!(told, written);
+    assert_eq!(received, written);
 }
 
 #[test]
 fn a_listener_may_use_the_session_and_may_panic() {
     let session = Arc::new(Session::in_memory("/project"));
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let received = Arc::new(Mutex::new(Vec::new()));
     session.on_change(|_| panic!("a listener that fails"));
-    let (sink, own) = (Arc::clone(&told), Arc::downgrade(&session));
+    let (sink, own) = (Arc::clone(&received), Arc::downgrade(&session));
     session.on_change(move |change| {
         let Some(session) = own.upgrade() else { return };
         sink.lock().unwrap().extend(change.entries.clone());
@@ -220,7 +221,7 @@ fn a_listener_may_use_the_session_and_may_panic() {
     session.append(Message::user("hello")).unwrap();
     assert_eq!(session.tree().len(), 100);
     let ids: Vec<EntryId> = session.tree().ids().collect();
-    assert_eq!(*told.lock().unwrap(), ids, "in order, each once");
+    assert_eq!(*received.lock().unwrap(), ids, "in order, each once");
 }
 
 #[test]

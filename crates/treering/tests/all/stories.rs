@@ -1,4 +1,4 @@
-//! Every journal there is, through the stories that every journal must pass.
+//! Runs every journal through the stories that every journal must pass.
 
 use std::path::PathBuf;
 use std::sync::Arc;

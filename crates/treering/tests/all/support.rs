@@ -1,4 +1,4 @@
-//! Shared by many tests: lines, sessions over bytes, and the comparison with the model.
+//! Shared code of the tests: lines, sessions over bytes, and the comparison with the model.
 
 use proptest::test_runner::Config;
 use std::path::Path;
@@ -89,7 +89,7 @@ pub(crate) fn assert_own_line(bytes: &[u8], id: &str) {
     assert_eq!(bytes.last(), Some(&b'\n'), "the last line is terminated");
 }
 
-/// Returns the session as a file would have it.
+/// Returns the lines of the session's file.
 pub(crate) fn written(session: &Session) -> Vec<u8> {
     let mut bytes = session.header().raw().to_vec();
     bytes.push(b'\n');
@@ -118,7 +118,7 @@ pub(crate) enum Leaf {
     OfItsOwn,
 }
 
-/// The session shows what the model says about the same bytes.
+/// Asserts that the session equals the model of the same bytes.
 pub(crate) fn assert_agrees(session: &Session, bytes: &[u8], leaf: Leaf) {
     let mut model = Model::read(bytes).expect("the model takes it for a session");
     adopt_ids(session, &mut model);
@@ -132,7 +132,7 @@ pub(crate) fn assert_agrees(session: &Session, bytes: &[u8], leaf: Leaf) {
     }
 }
 
-/// Both have the same entries; where the file has no id, the library's is taken.
+/// Asserts that both have the same entries; where the file has no id, the library's is used.
 fn adopt_ids(session: &Session, model: &mut Model) {
     let ours: Vec<String> = session.tree().ids().map(|id| id.to_string()).collect();
     let theirs = model.ids();
@@ -179,9 +179,13 @@ impl Agreement<'_> {
         };
         assert_eq!(strings(tree.leaves()), self.model.leaves(), "leaves");
         assert_eq!(strings(tree.branch_points()), self.model.branch_points(), "branches");
-        let said = tree.conversation();
-        assert_eq!(strings(said.leaves()), self.model.conversation_leaves(), "ends");
-        assert_eq!(strings(said.branch_points()), self.model.conversation_branch_points(), "forks");
+        let conversation = tree.conversation();
+        assert_eq!(strings(conversation.leaves()), self.model.conversation_leaves(), "ends");
+        assert_eq!(
+            strings(conversation.branch_points()),
+            self.model.conversation_branch_points(),
+            "forks"
+        );
         assert_eq!(tree.name().map(str::to_owned), self.model.name(), "the name");
         let labels: Vec<_> = tree
             .labels()
@@ -275,7 +279,7 @@ impl Agreement<'_> {
     }
 }
 
-/// Both readers must show the same.
+/// Asserts that both readers have the same content.
 pub(crate) fn assert_tail_agrees(file: &Path) {
     let session = Session::open(file).unwrap();
     let whole = session.context().unwrap();

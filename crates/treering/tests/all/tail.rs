@@ -1,4 +1,4 @@
-//! Reading from the end gives what reading everything gives, whatever the end looks like.
+//! Tests that reading from the end gives the same result as reading everything.
 
 use crate::support::{
     HEADER, Leaf, assert_agrees, assert_tail_agrees, assistant, cases, compaction, entry, label,
@@ -155,7 +155,7 @@ fn ends_that_are_not_entries() {
 }
 
 #[test]
-fn lines_longer_than_what_is_looked_at() {
+fn lines_longer_than_the_first_window() {
     for size in [300_000, 1_200_000] {
         let mut text = format!("{HEADER}\n");
         let last = chain(&mut text, "a", None, MUCH);

@@ -1,4 +1,5 @@
-//! The title of a session: its name, the agent's own title, or the first thing that the user said.
+//! Tests of the title of a session: its name, the agent's own title, or the first message of the
+//! user.
 
 use treering::catalog::info;
 use treering::{Message, Session};
@@ -89,16 +90,16 @@ fn notes_beside_the_conversation_are_no_branch() {
             r#"{{"type":"{kind}","uuid":"{uuid}","parentUuid":{parent},"sessionId":"s","cwd":"/p","timestamp":"2026-01-05T09:00:20.226Z",{more}}}"#
         )
     };
-    let said =
+    let message =
         |role: &str, text: &str| format!(r#""message":{{"role":"{role}","content":"{text}"}}"#);
     let hook = r#""data":{"type":"hook_progress","hookEvent":"PostToolUse"}"#;
     let lines = [
-        record("user", "a", "null", &said("user", "go")),
-        record("assistant", "b", r#""a""#, &said("assistant", "going")),
+        record("user", "a", "null", &message("user", "go")),
+        record("assistant", "b", r#""a""#, &message("assistant", "going")),
         record("progress", "h1", r#""b""#, hook),
         record("progress", "h2", r#""h1""#, hook),
-        record("user", "c", r#""b""#, &said("user", "on")),
-        record("assistant", "d", r#""c""#, &said("assistant", "done")),
+        record("user", "c", r#""b""#, &message("user", "on")),
+        record("assistant", "d", r#""c""#, &message("assistant", "done")),
         record("progress", "h3", r#""d""#, hook),
         record("progress", "h4", r#""d""#, hook),
     ];
@@ -123,12 +124,16 @@ fn a_summary_gives_a_title_without_a_message_of_the_user() {
             r#"{{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","cwd":"/p","timestamp":"2026-01-05T09:00:01.000Z","isCompactSummary":true,"message":{message}}}"#
         )
     };
-    let said = r#"{"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"s","cwd":"/p","timestamp":"2026-01-05T09:00:02.000Z","message":{"role":"user","content":"And now the relay."}}"#;
+    let question = r#"{"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"s","cwd":"/p","timestamp":"2026-01-05T09:00:02.000Z","message":{"role":"user","content":"And now the relay."}}"#;
     let long = summary(
         "This session is being continued from a previous conversation that ran out of context.\n\nAnalysis:\nFirst things first.\n\nSummary:\n1. Primary Request and Intent:\n   The kiln overheats, and the user wants to know why.\n\n2. Key Technical Concepts:\n   - sensors",
     );
     assert_eq!(title(&[boundary, &long]), "The kiln overheats, and the user wants to know why.");
     assert_eq!(title(&[boundary, &summary("what was said\n\nand more")]), "what was said");
-    assert_eq!(title(&[boundary, &long, said]), "And now the relay.", "what the user said counts");
+    assert_eq!(
+        title(&[boundary, &long, question]),
+        "And now the relay.",
+        "what the user said counts"
+    );
     assert_eq!(title(&[boundary, &summary(" \n")]), "");
 }

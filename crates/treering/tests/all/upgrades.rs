@@ -106,11 +106,11 @@ fn two_processes_upgrade_at_once() {
         let ids: Vec<_> = Session::open(&file).unwrap().tree().ids().collect();
         let mut children = [1, 2, 3].map(|seed| start(Role::Upgrade, &file, seed, 1));
         children.iter_mut().for_each(|child| child.go());
-        let told: Vec<String> = children.into_iter().flat_map(|child| child.finish()).collect();
-        assert_eq!(told.len(), 3);
+        let results: Vec<String> = children.into_iter().flat_map(|child| child.finish()).collect();
+        assert_eq!(results.len(), 3);
         let session = Session::open(&file).unwrap();
         assert_eq!(session.tree().len(), ids.len() + 3, "upgraded once, appended to thrice");
-        assert!(told.iter().all(|id| session.tree().contains(id)));
+        assert!(results.iter().all(|id| session.tree().contains(id)));
         assert!(ids.iter().all(|id| session.tree().contains(id.as_str())));
         assert_eq!(session.findings().unwrap(), []);
         assert_eq!(backups(&file).len(), 1);

@@ -1,4 +1,5 @@
-//! Tokens and money: every shape once, every event once, and sums against a naive count.
+//! Tests of tokens and costs: every record format, every request counted once, and totals against a
+//! naive count.
 
 use crate::support::{HEADER, cases, entry, file, leaf, open, user};
 use proptest::prelude::*;

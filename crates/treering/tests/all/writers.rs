@@ -1,4 +1,4 @@
-//! Several sessions on one file, in one process: who sees what, and when.
+//! Tests of several sessions on one file in one process: which entries each sees, and when.
 
 use crate::support::{join, outline, path, user};
 use std::io::Write;
@@ -36,7 +36,7 @@ fn two_writers_on_one_leaf_are_two_branches() {
 }
 
 #[test]
-fn a_writer_can_ask_to_be_told_of_a_conflict() {
+fn a_writer_can_require_an_error_on_a_conflict() {
     let directory = tempfile::tempdir().unwrap();
     let (file, ours, theirs, first) = two(directory.path());
     let expected = Some(first.as_str());
@@ -58,7 +58,7 @@ fn a_writer_can_ask_to_be_told_of_a_conflict() {
 }
 
 #[test]
-fn an_entry_for_a_branch_moves_only_the_leaves_it_is_told_to() {
+fn an_entry_for_a_branch_moves_only_the_given_leaves() {
     for (file_moves, own_moves) in [(true, true), (true, false), (false, true), (false, false)] {
         let directory = tempfile::tempdir().unwrap();
         let (file, ours, theirs, first) = two(directory.path());
@@ -103,8 +103,8 @@ fn expecting_nothing_in_a_session_without_entries() {
 fn refresh_brings_what_others_wrote_and_tells_listeners() {
     let directory = tempfile::tempdir().unwrap();
     let (_, ours, theirs, first) = two(directory.path());
-    let heard: Arc<Mutex<Vec<EntryId>>> = Arc::default();
-    let listener = Arc::clone(&heard);
+    let reported: Arc<Mutex<Vec<EntryId>>> = Arc::default();
+    let listener = Arc::clone(&reported);
     ours.on_change(move |change| {
         if change.writer == Writer::Other {
             listener.lock().unwrap().extend(change.entries.clone());
@@ -113,7 +113,7 @@ fn refresh_brings_what_others_wrote_and_tells_listeners() {
 
     assert!(ours.refresh().unwrap().is_empty());
     ours.append(Message::user("our own")).unwrap();
-    assert!(heard.lock().unwrap().is_empty(), "one's own entries are not the work of others");
+    assert!(reported.lock().unwrap().is_empty(), "one's own entries are not the work of others");
 
     let a = theirs.append(Message::user("a")).unwrap();
     let b = theirs.append(Message::user("b")).unwrap();
@@ -122,12 +122,12 @@ fn refresh_brings_what_others_wrote_and_tells_listeners() {
     assert_eq!(ours.refresh().unwrap(), [a.clone(), b.clone()]);
     assert!(!before.contains(a.as_str()), "a tree is a snapshot");
     assert!(ours.tree().contains(b.as_str()));
-    assert_eq!(*heard.lock().unwrap(), [a, b.clone()]);
+    assert_eq!(*reported.lock().unwrap(), [a, b.clone()]);
     assert_ne!(ours.leaf(), Some(b.clone()), "the leaf stays");
 
     let c = theirs.append(Message::user("c")).unwrap();
     ours.append(Message::user("ours")).unwrap();
-    assert_eq!(heard.lock().unwrap().last(), Some(&c), "also on the way to an append");
+    assert_eq!(reported.lock().unwrap().last(), Some(&c), "also on the way to an append");
     let d = theirs.append(Message::user("d")).unwrap();
     ours.refresh().unwrap();
     assert_eq!(ours.follow().unwrap(), Some(d.clone()), "to where the file is");

@@ -205,7 +205,7 @@ pub(crate) fn problems(scenario: &Scenario, ledger: &Ledger) -> Vec<String> {
     // The session continues.
     let is_new = scenario.verb == Verb::Create && lost_power && !has_durable;
     for home in present.iter().filter(|_| !is_replaced && !is_new).take(1) {
-        let result = world.afterwards(|| go_on(home, ledger, scenario));
+        let result = world.afterwards(|| continue_session(home, ledger, scenario));
         if let Err(problem) = result {
             let is_stray = scenario.verb == Verb::MoveElsewhere && *home == PATH;
             check(is_stray, format!("{home}: {problem}"));
@@ -226,7 +226,7 @@ fn read(path: &str) -> Result<String, Error> {
 }
 
 /// Opens a session once more and writes to it.
-fn go_on(path: &str, ledger: &Ledger, scenario: &Scenario) -> Result<(), String> {
+fn continue_session(path: &str, ledger: &Ledger, scenario: &Scenario) -> Result<(), String> {
     let text = |error: Error| error.to_string();
     let session = Session::open(path).map_err(text)?;
     let quick = treering::active_context(path).map_err(text)?;

@@ -26,7 +26,7 @@ const RUNS: u64 = 2000;
 static REPORT: LazyLock<Report> = LazyLock::new(|| seeds::run::<Scenario>(RUNS));
 
 #[test]
-fn nothing_is_lost_whatever_happens() {
+fn no_run_of_any_seed_loses_anything() {
     assert!(REPORT.failures.is_empty(), "{}", REPORT.failures.join("\n"));
 }
 

@@ -1,4 +1,4 @@
-//! Single misfortunes that need a disk or a clock of their own.
+//! Tests of single faults that need a disk or a clock of their own.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

@@ -16,7 +16,7 @@ pub(crate) struct Extension {
     pub(crate) compacting: Decision<CompactingOverride>,
     pub(crate) switch: Decision<()>,
     pub(crate) fork: Decision<()>,
-    /// Whether every question is answered only after all of time.
+    /// Whether the handler never answers.
     pub(crate) hangs: AtomicBool,
     /// One permit for every handler that was called.
     pub(crate) entered: Semaphore,
@@ -41,12 +41,12 @@ impl Extension {
         Arc::new(Extension { hangs: AtomicBool::new(true), ..Default::default() })
     }
 
-    /// Waits until a handler is at work.
+    /// Waits until a handler is running.
     pub(crate) async fn entered(&self) {
         self.entered.acquire().await.unwrap().forget();
     }
 
-    /// Takes note of one handler that was at work, if there was one.
+    /// Takes the permit of one handler that was called, if there is one.
     pub(crate) fn has_entered(&self) -> bool {
         self.entered.try_acquire().map(|permit| permit.forget()).is_ok()
     }

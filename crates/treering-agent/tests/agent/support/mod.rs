@@ -1,4 +1,4 @@
-//! A server that plays scripts, a clock that stands still, and answers in the real protocols; a
+//! Test support: a server that plays scripts, a paused clock, answers in the real protocols, and a
 //! summarizer and handlers with given answers.
 
 pub(crate) mod handlers;
@@ -20,9 +20,9 @@ use treering_agent::{
 
 pub(crate) const KEY: &str = "sk-very-secret-0123456789";
 
-/// Keeps a paused clock from moving by itself while it is held: tokio lets no time pass during
-/// blocking work. After a minute of real time it lets go, so that a test that hangs runs into its
-/// timeouts and fails.
+/// Keeps a paused clock from advancing automatically until it is dropped: tokio lets no time pass
+/// during blocking work. It ends after a minute of real time, so that a test that hangs runs into
+/// its timeouts and fails.
 pub(crate) struct Still {
     _held: std::sync::mpsc::Sender<()>,
     began: tokio::time::Instant,
@@ -64,10 +64,10 @@ pub(crate) fn timeouts() -> Timeouts {
         .total(Duration::from_secs(300))
 }
 
-/// Stands among the deltas for the text being void.
+/// The marker among the deltas after which the earlier text is void.
 pub(crate) const RESTART: &str = "<restart>";
 
-/// A summary being made, and what can be seen of it from outside.
+/// A running request for a summary, and the progress that it reports.
 pub(crate) struct Job {
     pub(crate) deltas: mpsc::UnboundedReceiver<String>,
     pub(crate) pauses: mpsc::UnboundedReceiver<(SummaryError, Duration)>,
@@ -111,7 +111,7 @@ impl Job {
         self.end().await.expect_err("an error")
     }
 
-    /// Lets the pause before the next attempt pass; why there is one, and how long it is.
+    /// Lets the pause before the next attempt pass, and returns its reason and its length.
     pub(crate) async fn retried(&mut self) -> (SummaryError, Duration) {
         let (error, pause) = self.pauses.recv().await.expect("another attempt");
         pass(pause).await;
@@ -142,19 +142,19 @@ pub(crate) fn summarizer(
     built
 }
 
-/// A server that plays `scripts`, and a job that asks it.
+/// Starts a server that plays `scripts`, and a request to it.
 pub(crate) async fn ask(api: Api, scripts: Vec<Vec<server::Step>>) -> (Server, Job) {
     let server = Server::start(scripts).await;
     let job = Job::start(api, &server.url());
     (server, job)
 }
 
-/// The same model to talk to.
+/// Returns the same model as a chat model.
 pub(crate) fn chat_model(api: Api, base_url: &str) -> Arc<dyn ChatModel> {
     chat_model_with_key(api, base_url, KEY)
 }
 
-/// A model to talk to with a given key.
+/// Returns a chat model with a given key.
 pub(crate) fn chat_model_with_key(api: Api, base_url: &str, key: &str) -> Arc<dyn ChatModel> {
     let retry = Retry::default();
     let http = Http::new(HttpOptions::new().timeouts(timeouts()).retry(retry).proxy(Proxy::Direct))

@@ -1,4 +1,4 @@
-//! A model that plays a script and remembers its requests.
+//! A model that plays a script and records its requests.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -28,7 +28,7 @@ pub(crate) struct ScriptedModel {
     /// The messages of every request, as role and text.
     requests: Mutex<Vec<Vec<String>>>,
     /// One permit for every request.
-    pub(crate) asked: Semaphore,
+    pub(crate) arrived: Semaphore,
 }
 
 impl std::fmt::Debug for ScriptedModel {
@@ -40,7 +40,7 @@ impl std::fmt::Debug for ScriptedModel {
 impl ScriptedModel {
     pub(crate) fn plays(replies: impl IntoIterator<Item = Reply>) -> Self {
         let replies = Mutex::new(replies.into_iter().collect());
-        ScriptedModel { replies, requests: Mutex::default(), asked: Semaphore::new(0) }
+        ScriptedModel { replies, requests: Mutex::default(), arrived: Semaphore::new(0) }
     }
 
     pub(crate) fn requests(&self) -> Vec<Vec<String>> {
@@ -72,7 +72,7 @@ impl ChatModel for ScriptedModel {
             None => request.turns.iter().map(|turn| turn.text.clone()).collect(),
         };
         self.requests.lock().unwrap().push(messages);
-        self.asked.add_permits(1);
+        self.arrived.add_permits(1);
         let reply = self.replies.lock().unwrap().pop_front().expect("a reply for every request");
         let answer = |text: &str, tool_calls, usage| {
             let mut answer = ChatAnswer::new("m1", text);

@@ -1,4 +1,4 @@
-//! A summarizer that plays a script and remembers what it was asked.
+//! A summarizer that plays a script and records its requests.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -15,15 +15,15 @@ pub(crate) enum Play {
     /// This text for that many tokens of input; of output there are ten.
     Cost(&'static str, u64),
     Fail(SummaryError),
-    /// Nothing until [`Scripted::go`], then this text. Looks at the token.
+    /// Waits for [`Scripted::go`], then answers with this text. It can be canceled.
     Wait(&'static str),
-    /// Nothing ever; does not look at the token.
+    /// Never answers, and cannot be canceled.
     Hang,
 }
 
-/// A request, as it came.
+/// A request that the summarizer received.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     pub(crate) system: String,
     pub(crate) user: String,
     pub(crate) messages: Vec<String>,
@@ -39,7 +39,7 @@ pub(crate) struct Scripted {
     window: Option<u64>,
     plays: Mutex<VecDeque<Play>>,
     rule: Option<Rule>,
-    asked: Mutex<Vec<Asked>>,
+    requests: Mutex<Vec<ReceivedRequest>>,
     arrived: Semaphore,
     go: Semaphore,
 }
@@ -73,14 +73,14 @@ impl Scripted {
             window,
             plays: Mutex::new(plays.into_iter().collect()),
             rule: None,
-            asked: Mutex::default(),
+            requests: Mutex::default(),
             arrived: Semaphore::new(0),
             go: Semaphore::new(0),
         }
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+    pub(crate) fn requests(&self) -> Vec<ReceivedRequest> {
+        self.requests.lock().unwrap().clone()
     }
 
     pub(crate) fn play(&self, play: Play) {
@@ -92,17 +92,17 @@ impl Scripted {
         self.arrived.acquire().await.unwrap().forget();
     }
 
-    /// Takes note of one request that has arrived, if there is one.
+    /// Takes the permit of one request that has arrived, if there is one.
     pub(crate) fn has_arrived(&self) -> bool {
         self.arrived.try_acquire().map(|permit| permit.forget()).is_ok()
     }
 
-    /// Forgets what of the script was not played.
+    /// Removes the rest of the script.
     pub(crate) fn forget(&self) {
         self.plays.lock().unwrap().clear();
     }
 
-    /// Takes back a permission that no request has used; whether there was one.
+    /// Takes back a permit of [`Scripted::go`] that no request has used. Returns whether there was one.
     pub(crate) fn take_back_go(&self) -> bool {
         self.go.try_acquire().map(|permit| permit.forget()).is_ok()
     }
@@ -135,8 +135,8 @@ impl Summarizer for Scripted {
     ) -> SummaryFuture<'a> {
         let text = |bytes: &Vec<u8>| String::from_utf8(bytes.clone()).unwrap();
         let number = {
-            let mut asked = self.asked.lock().unwrap();
-            asked.push(Asked {
+            let mut requests = self.requests.lock().unwrap();
+            requests.push(ReceivedRequest {
                 system: request.system.clone(),
                 user: request.user.clone(),
                 messages: request.conversation.messages.iter().map(text).collect(),
@@ -144,7 +144,7 @@ impl Summarizer for Scripted {
                 instructions: request.conversation.instructions.clone(),
                 streams: request.on_delta.is_some(),
             });
-            asked.len()
+            requests.len()
         };
         let refused = self.rule.as_ref().and_then(|rule| rule(&request.user));
         let play = match refused {

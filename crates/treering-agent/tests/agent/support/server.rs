@@ -15,13 +15,13 @@ pub(crate) enum Step {
     Chunk(Vec<u8>),
     /// Sends bytes as chunks of one byte each.
     Trickle(Vec<u8>),
-    /// Ends the body as HTTP wants it.
+    /// Ends the body with the last chunk of HTTP.
     End,
     /// Reports to the test that this step was reached.
     Reached(&'static str),
-    /// Waits until the test says [`Server::go`].
+    /// Waits until the test calls [`Server::go`].
     Wait,
-    /// Waits until the client closes the connection, then tells the test `closed`.
+    /// Waits until the client closes the connection, then reports `closed` to the test.
     Closed,
 }
 
@@ -93,7 +93,7 @@ async fn play(
             Step::Reached(place) => reach.send(place).unwrap_or_default(),
             Step::Wait => gate.acquire().await.unwrap().forget(),
             Step::Closed => {
-                // An end and a reset are both a client that has gone.
+                // The client has gone after an end as well as after a reset.
                 while stream.read(&mut [0; 64]).await.is_ok_and(|count| count > 0) {}
                 reach.send("closed").unwrap_or_default();
             }

@@ -1,4 +1,4 @@
-//! Conversations to move about in, in files and in journals that count.
+//! Sessions with conversations, in files and in journals that count appends.
 
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub(crate) fn result(id: &str, text: &str) -> NewEntry {
     Message::from_json(message.to_string().as_bytes()).unwrap().into_entry()
 }
 
-/// Returns an answer after which the provider said how large the context is.
+/// Returns an answer with the size of the context that the provider reported.
 pub(crate) fn answer_of_size(model: &str, tokens: u64) -> NewEntry {
     let message = json!({
         "role": "assistant", "provider": "acme", "model": model, "stopReason": "stop",
@@ -44,7 +44,7 @@ pub(crate) fn answer_of_size(model: &str, tokens: u64) -> NewEntry {
     Message::from_json(message.to_string().as_bytes()).unwrap().into_entry()
 }
 
-/// A session in a file, and the directory that goes with it.
+/// A session in a file, in a temporary directory.
 pub(crate) struct Home {
     pub(crate) dir: TempDir,
     pub(crate) path: PathBuf,

@@ -1,4 +1,5 @@
-//! The page does not depend on how the work is divided, and every failure ends the export.
+//! Tests that the page does not depend on how the work is divided, and that every failure ends the
+//! export.
 
 use super::*;
 use crate::html::write_at;

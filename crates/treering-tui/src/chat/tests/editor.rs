@@ -1,4 +1,4 @@
-//! The editor against a simple one, and against anything.
+//! Tests of the editor against a simple implementation, and with arbitrary input.
 
 use crate::chat::Editor;
 use proptest::prelude::*;

@@ -104,7 +104,7 @@ fn keys_have_effects() {
 }
 
 #[test]
-fn while_something_goes_on_one_can_write_look_and_stop_it() {
+fn a_running_operation_allows_writing_scrolling_and_stopping() {
     let (busy, _) = update(
         empty(),
         ChatEvent::TaskStarted("answering".into(), Some((StreamKind::Answer, "● m1".into()))),
@@ -194,7 +194,7 @@ fn a_message_to_fork_from_is_chosen_from_a_list() {
 }
 
 #[test]
-fn where_a_session_cannot_be_written_a_second_enter_goes_on_in_a_copy() {
+fn a_second_enter_continues_a_read_only_session_in_a_copy() {
     let read_only = Some("Codex sessions are never changed".to_owned());
     let status = Status { read_only, ..empty().status };
     let (state, _) = update(empty(), ChatEvent::Status(status));
@@ -323,7 +323,7 @@ fn a_list_is_scrolled_while_nothing_is_written() {
 }
 
 #[test]
-fn a_signal_stops_whatever_is_going_on() {
+fn a_signal_stops_any_operation() {
     let (state, _) = update(empty(), ChatEvent::TaskStarted("answering".into(), None));
     assert_eq!(
         update(state, ChatEvent::from(TerminalEvent::Stop)).1,

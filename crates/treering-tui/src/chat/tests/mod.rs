@@ -1,4 +1,5 @@
-//! The chat as a whole: keys in tables, the editor against a simple one, screens.
+//! Tests of the chat as a whole: tables of keys, the editor against a simple implementation,
+//! screens.
 
 mod commands;
 mod editor;

@@ -1,4 +1,5 @@
-//! Scrolling, against all lines at once; and how little of a long conversation is laid out.
+//! Tests of scrolling against all lines of the transcript, and of how few lines of a long
+//! conversation are laid out.
 
 use super::{empty, prepare, with_path};
 use crate::TerminalEvent;
@@ -65,7 +66,7 @@ fn every_line_can_be_reached_from_both_ends() {
 }
 
 #[test]
-fn what_arrives_is_followed_unless_one_looks_elsewhere() {
+fn new_lines_are_followed_unless_the_user_has_scrolled_up() {
     let session = session(40);
     let state = with_path(sized(empty(), 40, 10), &session);
     let (state, _) = update(
@@ -84,7 +85,7 @@ fn what_arrives_is_followed_unless_one_looks_elsewhere() {
 }
 
 #[test]
-fn another_branch_is_shown_from_where_one_looked_if_it_has_that() {
+fn another_branch_is_shown_at_the_same_entry_if_it_has_it() {
     let session = session(60);
     let state = with_path(sized(empty(), 40, 10), &session);
     let (state, _) = prepare(press(state, "Ctrl+Home PgDn").0, &session);

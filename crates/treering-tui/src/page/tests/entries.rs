@@ -74,7 +74,7 @@ fn an_answer() {
 }
 
 #[test]
-fn a_label_stands_beside_who_says_it() {
+fn a_label_ends_the_heading_of_its_entry() {
     assert_eq!(page("u1").lines[0].text(), "user · u1 · 2026-01-05 09:00:00 UTC [start]");
 }
 

@@ -129,7 +129,7 @@ fn odd_nesting_is_harmless_and_shows_its_text() {
 }
 
 #[test]
-fn a_long_line_is_looked_at_piece_by_piece() {
+fn a_long_line_is_searched_in_pieces() {
     let mut reader = PageView::new(Page::of_markdown(&"word ".repeat(80_000)));
     reader.resize(40, 10);
     assert!(reader.rows.len() < 1_000);

@@ -1,4 +1,4 @@
-//! Markdown.
+//! Tests of Markdown on pages.
 
 use super::super::Page;
 use super::{shown, tones};
@@ -159,7 +159,7 @@ fn tones_of_markdown() {
 }
 
 #[test]
-fn what_was_said_keeps_its_shape() {
+fn text_keeps_its_line_breaks() {
     for (markdown, expected) in [
         ("one\ntwo", "one\ntwo"),
         ("one\n\n\n\ntwo", "one\n\ntwo"),

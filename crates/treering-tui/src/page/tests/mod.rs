@@ -1,4 +1,4 @@
-//! Pages as a whole: what people read, what must always hold, what must not do any harm.
+//! Tests of pages as a whole: what users read, invariants, and hostile content.
 
 mod entries;
 mod hostile;

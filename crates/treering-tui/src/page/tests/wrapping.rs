@@ -1,4 +1,4 @@
-//! Making lines fit: nothing is lost, nothing is too wide.
+//! Tests of wrapping: no text is lost, and no line is too wide.
 
 use super::super::wrap::span_columns;
 use super::super::{Page, PageView, StyledLine, StyledSpan, WrapMode};
@@ -148,7 +148,7 @@ fn a_reader_stays_with_its_line() {
 }
 
 #[test]
-fn a_reader_fits_no_more_than_is_looked_at() {
+fn a_page_is_wrapped_only_as_far_as_it_is_shown() {
     let mut reader = PageView::new(Page::of_markdown(&"word\n".repeat(10_000)));
     reader.resize(80, 24);
     assert_eq!(reader.rows.len(), 24);

@@ -116,15 +116,15 @@ fn keys_have_effects() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
-    for (keys, said) in [
+fn impossible_actions_are_refused_with_a_message() {
+    for (keys, notice) in [
         ("Down Down Down Ctrl+D", "this session is open and cannot be deleted here"),
         ("Down Down Down Ctrl+B", "this session is open and cannot be archived here"),
         ("Ctrl+D n", "nothing was deleted"),
         ("Ctrl+B", "archiving …"),
     ] {
         let (state, _) = press(knowing(sample()), keys);
-        assert_eq!(state.notice.map(|notice| notice.text).as_deref(), Some(said), "{keys}");
+        assert_eq!(state.notice.map(|notice| notice.text).as_deref(), Some(notice), "{keys}");
     }
     let (state, _) = press(knowing(sample()), "re:(");
     assert_eq!(
@@ -230,7 +230,7 @@ fn the_mouse_selects_opens_and_scrolls() {
 }
 
 #[test]
-fn a_question_about_a_session_that_is_gone_is_not_asked_any_more() {
+fn a_question_about_a_removed_session_is_closed() {
     let (state, _) = press(knowing(sample()), "Down Ctrl+D");
     let (state, _) = update(state, PickerEvent::Gone(vec!["/s/b".into()]));
     assert_eq!(state.mode, PickerMode::Browse);
@@ -292,7 +292,7 @@ fn pasted_text_is_searched_for_and_signals_stop() {
 }
 
 #[test]
-fn time_goes_on() {
+fn ages_change_as_time_passes() {
     let (state, _) = update(knowing(sample()), PickerEvent::Now(NOW + 1));
     assert_eq!(state.now, NOW + 1);
 }

@@ -1,4 +1,4 @@
-//! The list against its definition, for families of any shape.
+//! Tests of the list against its definition, for families of any shape.
 
 use super::super::{PickerEvent, PickerState, Sort, update};
 use super::{session, start};
@@ -57,7 +57,7 @@ fn listed(state: &PickerState) -> Vec<(PathBuf, u32, Option<PathBuf>)> {
     .collect()
 }
 
-fn told(batches: impl IntoIterator<Item = Vec<SessionInfo>>) -> PickerState {
+fn picker(batches: impl IntoIterator<Item = Vec<SessionInfo>>) -> PickerState {
     let mut state = PickerState::new(start());
     for batch in batches {
         (state, _) = update(state, PickerEvent::Found(batch, None));
@@ -73,7 +73,7 @@ proptest! {
             (!keys.contains("Ctrl+N") || info.name.is_some())
                 && (!keys.contains("Ctrl+A") || info.cwd == "/h/tea")
         };
-        let (state, _) = press(told([all.clone()]), keys);
+        let (state, _) = press(picker([all.clone()]), keys);
         let rows = listed(&state);
         let mut paths: Vec<&PathBuf> = rows.iter().map(|(path, ..)| path).collect();
         let mut expected: Vec<&PathBuf> =
@@ -110,7 +110,7 @@ proptest! {
         sort in 0..3_usize,
     ) {
         let keys = "Ctrl+S ".repeat(sort);
-        let at_once = press(told([all.clone()]), &keys).0;
+        let at_once = press(picker([all.clone()]), &keys).0;
         let mut other = all.clone();
         if !other.is_empty() {
             let turn = shuffled.index(other.len());
@@ -124,13 +124,13 @@ proptest! {
             (info.modified, info.parent_session) = (0, None);
             info
         });
-        let bit_by_bit = press(told([stale.collect(), late, other]), &keys).0;
+        let bit_by_bit = press(picker([stale.collect(), late, other]), &keys).0;
         prop_assert_eq!(listed(&bit_by_bit), listed(&at_once));
     }
 
     #[test]
-    fn a_thread_stands_where_its_newest_member_stands(all in family()) {
-        let state = told([all.clone()]);
+    fn a_family_is_sorted_by_its_newest_member(all in family()) {
+        let state = picker([all.clone()]);
         let modified = |path: &PathBuf| state.session(path).unwrap().modified;
         let mut threads: Vec<i64> = Vec::new();
         for (path, level, _) in listed(&state) {
@@ -153,7 +153,7 @@ fn a_long_line_of_forks_is_no_deep_stack() {
         info
     };
     // A single ring of all of them, opened at the oldest.
-    let state = told([(0..COUNT).map(chain).collect()]);
+    let state = picker([(0..COUNT).map(chain).collect()]);
     assert_eq!(state.rows().len(), COUNT);
     assert_eq!(state.rows().all().last().map(|row| row.level), Some(COUNT as u32 - 1));
     assert_eq!(state.rows.gutter(COUNT - 1, 3), "…     └─ ");

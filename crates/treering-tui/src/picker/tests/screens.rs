@@ -176,7 +176,7 @@ fn a_wide_list_has_every_column() {
 }
 
 #[test]
-fn a_name_is_edited_where_it_stands() {
+fn a_name_is_edited_in_its_row() {
     insta::assert_snapshot!(screen(after("Down Ctrl+R 2"), 60, 7), @r"
     threaded  all projects  6 of 6
        session                                      msgs     age

@@ -224,7 +224,7 @@ fn open(dir: &Path) -> Session {
 }
 
 #[test]
-fn one_asks_and_goes_on_after_a_restart() {
+fn a_conversation_is_continued_after_a_restart() {
     let (dir, session) = place();
     let mut rig = Rig::new(session, Some(scripted(&[Play::Say("A **color**.")])));
     rig.send("What is red?");
@@ -277,7 +277,7 @@ fn an_answer_that_is_stopped_is_kept() {
 }
 
 #[test]
-fn leaving_ends_what_is_going_on_and_takes_the_draft_along() {
+fn leaving_stops_running_operations_and_keeps_the_draft() {
     let (_dir, session) = place();
     let mut rig = Rig::new(session, Some(scripted(&[Play::Hang("Well")])));
     rig.event(ChatEvent::from(TerminalEvent::Paste("Hello".into())));

@@ -66,29 +66,39 @@ fn a_session_is_renamed_archived_unpacked_exported_and_deleted() {
     let dir = tempfile::tempdir().unwrap();
     let path = talk(dir.path(), "talk.jsonl", "Which pot?");
     let worker = worker(dir.path());
-    let told = worker.perform(PickerEffect::Rename(path.clone(), "Pots".into())).unwrap();
+    let events = worker.perform(PickerEffect::Rename(path.clone(), "Pots".into())).unwrap();
     assert!(
-        matches!(&told[0], PickerEvent::Found(all, None) if all[0].name.as_deref() == Some("Pots"))
+        matches!(&events[0], PickerEvent::Found(all, None) if all[0].name.as_deref() == Some("Pots"))
     );
 
-    let told = worker.perform(PickerEffect::Archive(path.clone())).unwrap();
+    let events = worker.perform(PickerEffect::Archive(path.clone())).unwrap();
     let packed = dir.path().join("talk.jsonl.zst");
-    assert!(matches!(&told[0], PickerEvent::Moved(from, to) if *from == path && to.path == packed));
+    assert!(
+        matches!(&events[0], PickerEvent::Moved(from, to) if *from == path && to.path == packed)
+    );
     let why = worker.perform(PickerEffect::Rename(packed.clone(), "x".into())).unwrap_err();
     assert!(!why.is_empty() && !path.exists());
-    let told = worker.perform(PickerEffect::Unarchive(packed.clone())).unwrap();
-    assert!(matches!(&told[0], PickerEvent::Moved(from, to) if *from == packed && to.path == path));
+    let events = worker.perform(PickerEffect::Unarchive(packed.clone())).unwrap();
+    assert!(
+        matches!(&events[0], PickerEvent::Moved(from, to) if *from == packed && to.path == path)
+    );
 
     for name in ["talk.html", "talk-2.html"] {
-        let told = worker.perform(PickerEffect::Export(path.clone())).unwrap();
-        assert!(matches!(&told[0], PickerEvent::Notice(text) if text.contains(name)), "{told:?}");
+        let events = worker.perform(PickerEffect::Export(path.clone())).unwrap();
+        assert!(
+            matches!(&events[0], PickerEvent::Notice(text) if text.contains(name)),
+            "{events:?}"
+        );
         assert!(dir.path().join(name).exists());
     }
 
     std::fs::create_dir(dir.path().join("talk")).unwrap();
-    let told = worker.perform(PickerEffect::Delete(path.clone())).unwrap();
-    assert_eq!(told[0], PickerEvent::Gone(vec![path.clone()]));
-    assert!(matches!(&told[1], PickerEvent::Notice(text) if text.contains("still in")), "{told:?}");
+    let events = worker.perform(PickerEffect::Delete(path.clone())).unwrap();
+    assert_eq!(events[0], PickerEvent::Gone(vec![path.clone()]));
+    assert!(
+        matches!(&events[1], PickerEvent::Notice(text) if text.contains("still in")),
+        "{events:?}"
+    );
     assert!(!path.exists());
     assert!(worker.perform(PickerEffect::Delete(path)).is_err());
 }
@@ -125,14 +135,14 @@ fn the_open_session_stays_whatever_it_is_called() {
     });
     for effect in [PickerEffect::Delete(other.clone()), PickerEffect::Archive(other)] {
         assert_eq!(controller.perform(effect, &state), None);
-        let told = inbox.recv_timeout(Duration::from_secs(60)).unwrap();
-        assert!(matches!(told, PickerEvent::Failure(_)), "{told:?}");
+        let event = inbox.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert!(matches!(event, PickerEvent::Failure(_)), "{event:?}");
     }
     assert!(path.exists());
 }
 
 #[test]
-fn a_preview_says_what_it_amounts_to_and_what_was_said_last() {
+fn a_preview_shows_totals_and_the_last_messages() {
     let dir = tempfile::tempdir().unwrap();
     let source = setup(dir.path()).source;
     let path = talk(dir.path(), "talk.jsonl", "Which pot?\u{1b}[2J");
@@ -142,9 +152,9 @@ fn a_preview_says_what_it_amounts_to_and_what_was_said_last() {
     let lines = text(preview::page(&source, &info, later()));
     assert!(lines[0].starts_with("2 messages · 2 entries · 1 branch · "), "{lines:?}");
     assert!(lines[1].starts_with("pi · acme/larch-2 · /tea"), "{lines:?}");
-    let said: Vec<&str> = lines.iter().skip_while(|line| !line.is_empty()).map(|l| &**l).collect();
-    assert_eq!(said[..4], ["", "user", "Which pot?\\x1b[2J", ""]);
-    assert_eq!(said[4], "assistant");
+    let lines: Vec<&str> = lines.iter().skip_while(|line| !line.is_empty()).map(|l| &**l).collect();
+    assert_eq!(lines[..4], ["", "user", "Which pot?\\x1b[2J", ""]);
+    assert_eq!(lines[4], "assistant");
     std::fs::remove_file(&path).unwrap();
     let page = preview::page(&source, &info, 0);
     let last = page.lines.last().and_then(|line| line.spans.first());
@@ -193,13 +203,13 @@ fn the_sessions_of_a_store_are_shown_followed_changed_and_deleted() {
         export_dir: dir.path().to_owned(),
         now: later,
     };
-    let told = worker.perform(PickerEffect::Rename(first.clone(), "Tea".to_owned())).unwrap();
-    assert!(matches!(&told[0], PickerEvent::Found(found, _) if found[0].title() == "Tea"));
+    let events = worker.perform(PickerEffect::Rename(first.clone(), "Tea".to_owned())).unwrap();
+    assert!(matches!(&events[0], PickerEvent::Found(found, _) if found[0].title() == "Tea"));
     assert!(worker.perform(PickerEffect::Archive(first.clone())).is_err());
     worker.perform(PickerEffect::Export(first.clone())).unwrap();
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "the page");
-    let told = worker.perform(PickerEffect::Delete(first.clone())).unwrap();
-    assert_eq!(told[0], PickerEvent::Gone(vec![first.clone()]));
+    let events = worker.perform(PickerEffect::Delete(first.clone())).unwrap();
+    assert_eq!(events[0], PickerEvent::Gone(vec![first.clone()]));
     assert_eq!(changes.poll(&setup.source).1, [first]);
     assert_eq!(store.list(&Default::default()).unwrap().sessions.len(), 1);
 }

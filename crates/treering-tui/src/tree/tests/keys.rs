@@ -187,7 +187,7 @@ fn a_file_that_changed_under_the_session_is_read_again() {
 }
 
 #[test]
-fn a_signal_stops_whatever_is_going_on() {
+fn a_signal_stops_any_operation() {
     let (state, _) = press(known(&sample()), "Shift+L x");
     assert_eq!(update(state, TreeEvent::from(TerminalEvent::Stop)).1, [TreeEffect::Stop]);
 }

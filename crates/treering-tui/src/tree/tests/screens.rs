@@ -146,7 +146,7 @@ fn only_the_leaf_is_called_the_leaf() {
 }
 
 #[test]
-fn a_row_that_does_not_fit_says_so() {
+fn a_row_that_does_not_fit_is_marked() {
     let rows = |width| {
         let seen = screen(known(&sample()), width, 10);
         seen.lines().skip(1).take(7).map(str::to_owned).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! Single records, both ways.
+//! Tests of single records in both directions.
 
 use super::*;
 
@@ -42,7 +42,7 @@ fn check(json: &str, type_name: &str, rest: &str) {
 }
 
 #[test]
-fn messages_that_chimera_can_say_are_said_as_it_would() {
+fn messages_that_chimera_can_express_are_written_in_its_form() {
     check(
         r#"{"type":"message","message":{"role":"user","content":[{"type":"text","text":"é/\ud83d"}],"timestamp":1773219600618}}"#,
         "message",
@@ -225,7 +225,7 @@ fn a_type_with_another_meaning_there_gets_none_here() {
 }
 
 #[test]
-fn members_nobody_knows_come_along() {
+fn unknown_members_are_kept() {
     let line = format!(
         r#"{{"type": "message", {HEAD}, "meta": 1e400, "message": {{"role": "assistant", "content": null, "tool_calls": [{{"id": "c", "name": "n", "arguments": [], "x": 1}}], "cost": 2, "usage": 3}}}}"#
     );

@@ -33,7 +33,7 @@ fn a_compaction_replaces_what_was_before_it() {
 }
 
 #[test]
-fn subagents_stand_beside_the_conversation() {
+fn subagents_are_sidechains() {
     let session = open(FIXTURE).unwrap();
     let context = session.context_at(id(15).as_str()).unwrap();
     let roles: Vec<String> = context

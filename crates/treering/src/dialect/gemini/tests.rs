@@ -116,7 +116,7 @@ fn tokens_are_counted_once() {
 
 /// Gemini CLI writes such a file each time it continues a session in another minute.
 #[test]
-fn a_file_in_which_nothing_is_said_is_in_no_list() {
+fn a_file_without_messages_is_in_no_list() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("session-2026-03-02T08-00-9e311000.jsonl");
     for (count, is_listed) in [(1, false), (2, false), (3, true)] {
@@ -129,7 +129,7 @@ fn a_file_in_which_nothing_is_said_is_in_no_list() {
 }
 
 #[test]
-fn subagents_are_read_with_the_session_and_stand_beside_it() {
+fn subagents_are_read_with_the_session_as_sidechains() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("chats/session-2026-03-02T08-00-9e311000.jsonl");
     let beside = dir.path().join("chats/9e311000-0000-4000-8000-000000000001");

@@ -1,4 +1,4 @@
-//! The codec against files that omp wrote, and against itself.
+//! Tests of the codec against files that omp wrote, and of round trips.
 
 use super::*;
 use crate::entry::Role;

@@ -64,7 +64,7 @@ fn sessions_of_subagents_are_listed_with_the_one_that_began_them() {
 }
 
 #[test]
-fn the_context_goes_on_from_the_summary() {
+fn the_context_continues_from_the_summary() {
     let session = open(FIXTURE).unwrap();
     let expected = [
         "c The kiln overheats: the sensor reads 7.",
@@ -85,7 +85,7 @@ fn the_context_goes_on_from_the_summary() {
 }
 
 #[test]
-fn what_was_said_before_a_summary_is_still_there() {
+fn messages_before_a_summary_are_still_in_the_tree() {
     let session = open(FIXTURE).unwrap();
     let before = session.context_at("msg_0006").unwrap();
     let texts: Vec<serde_json::Value> = before
@@ -105,7 +105,7 @@ fn what_was_said_before_a_summary_is_still_there() {
 }
 
 #[test]
-fn subagents_stand_beside_the_conversation() {
+fn subagents_are_sidechains() {
     let session = open(FIXTURE).unwrap();
     let fan = session.context_at("msg_0005").unwrap();
     let last = String::from_utf8_lossy(&fan.messages.last().unwrap().json).into_owned();

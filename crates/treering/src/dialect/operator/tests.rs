@@ -1,4 +1,4 @@
-//! Both dialects against small records of their own kind.
+//! Tests of both dialects with small records of their own.
 
 use super::*;
 use crate::dialect::tau::Tau;

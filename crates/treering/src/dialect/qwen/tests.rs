@@ -105,7 +105,7 @@ fn title(session: &Session) -> String {
 }
 
 #[test]
-fn subagents_are_read_with_the_session_and_stand_beside_it() {
+fn subagents_are_read_with_the_session_as_sidechains() {
     let dir = tempfile::tempdir().unwrap();
     let session_id = "b6f1d0aa-0000-4000-8000-00000000000a";
     let path = dir.path().join(format!("chats/{session_id}.jsonl"));

@@ -1,4 +1,4 @@
-//! A message that a builder made reads back as what the builder was given, and has what pi demands.
+//! Tests that a message reads back as the builder was given it, with the fields that pi requires.
 
 use super::*;
 use crate::entry::Block;

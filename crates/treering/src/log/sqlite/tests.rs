@@ -120,7 +120,7 @@ fn rows_are_found_by_an_index_and_without() {
 }
 
 #[test]
-fn a_file_that_is_none_is_said_to_be_none() {
+fn a_file_that_is_no_database_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = small(dir.path(), b"{\"type\":\"session\"}\n", None);
     let error = read(&path, |_| Ok(())).unwrap_err();

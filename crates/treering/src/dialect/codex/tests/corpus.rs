@@ -1,4 +1,4 @@
-//! The corpus: its counts come out of `classify` and `decode`.
+//! Tests that the counts of the corpus result from `classify` and `decode`.
 
 use super::*;
 use crate::entry::{Kind, Role};

@@ -1,4 +1,4 @@
-//! Every kind of record as an entry.
+//! Tests of every kind of record as an entry.
 
 use super::super::record::Record;
 use super::*;
@@ -6,24 +6,24 @@ use crate::entry::Kind;
 
 #[test]
 fn messages_keep_their_roles() {
-    let said = |role: &str, block: Value| {
+    let message_of = |role: &str, block: Value| {
         message(&item(&json!({"type": "message", "role": role, "content": [block]})))
     };
     assert_eq!(
-        said("user", json!({"type": "input_text", "text": "hi"})),
+        message_of("user", json!({"type": "input_text", "text": "hi"})),
         json!({"role": "user", "content": [{"type": "text", "text": "hi"}]})
     );
     assert_eq!(
-        said("assistant", json!({"type": "output_text", "text": "ho"})),
+        message_of("assistant", json!({"type": "output_text", "text": "ho"})),
         json!({"role": "assistant", "content": [{"type": "text", "text": "ho"}], "stopReason": "stop"})
     );
     for role in ["developer", "system"] {
         assert_eq!(
-            said(role, json!({"type": "input_text", "text": "obey"})),
+            message_of(role, json!({"type": "input_text", "text": "obey"})),
             json!({"role": "system", "content": "obey"})
         );
     }
-    assert_eq!(said("critic", json!({"type": "x"}))["role"], "critic");
+    assert_eq!(message_of("critic", json!({"type": "x"}))["role"], "critic");
 }
 
 #[test]
@@ -162,14 +162,14 @@ fn outputs_of_every_shape_are_results() {
     assert_eq!(output(json!({"content": "t", "success": false})), (text("t"), true));
     assert_eq!(output(json!([{"type": "input_text", "text": "t"}])), (text("t"), false));
     assert_eq!(output(json!(null)), (json!([]), false));
-    for (said, failed) in [
+    for (printed, failed) in [
         ("Exit code: 1\nWall time: 1 seconds\nOutput:\n", true),
         ("Exit code: 0\nWall time: 1 seconds\nOutput:\nExit code: 1", false),
         ("Chunk ID: a\nWall time: 1 seconds\nProcess exited with code 7\nOutput:\n", true),
         ("Chunk ID: a\nOutput:\nProcess exited with code 1", false),
         ("the log says\nExit code: 1", false),
     ] {
-        assert_eq!(output(json!(said)), (text(said), failed), "{said}");
+        assert_eq!(output(json!(printed)), (text(printed), failed), "{printed}");
     }
     let found = json!({"type": "tool_search_output", "call_id": "c", "tools": [{"name": "t"}]});
     assert_eq!(message(&item(&found))["content"], text("[{\"name\":\"t\"}]"));
@@ -221,8 +221,9 @@ fn a_turn_that_names_its_model_changes_it() {
 
 #[test]
 fn a_compaction_keeps_nothing_but_its_summary() {
-    let said = |role: &str, text: &str| json!({"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]});
-    let history = json!([said("user", "a"), {"type": "compaction"}, said("assistant", "b")]);
+    let message_item = |role: &str, text: &str| json!({"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]});
+    let history =
+        json!([message_item("user", "a"), {"type": "compaction"}, message_item("assistant", "b")]);
     let compacted = |message: &str| {
         native(&envelope("compacted", &json!({"message": message, "replacement_history": history})))
     };
@@ -254,7 +255,7 @@ fn tokens_are_counted_once_and_without_what_the_cache_gave() {
 }
 
 #[test]
-fn what_is_told_twice_counts_once() {
+fn repeated_messages_count_once() {
     for kind in ["user_message", "agent_message", "agent_reasoning", "turn_aborted", "new_one"] {
         assert_eq!(class(&event(&json!({"type": kind, "message": "hi"}))), Class::Side);
     }

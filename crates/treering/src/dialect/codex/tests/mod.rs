@@ -1,4 +1,4 @@
-//! Shared by the tests of this dialect.
+//! Shared code of the tests of this dialect.
 
 mod corpus;
 mod entries;

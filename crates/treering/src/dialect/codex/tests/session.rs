@@ -21,17 +21,17 @@ fn only_a_rollback_takes_turns_back() {
 }
 
 #[test]
-fn turns_begin_with_what_the_user_asked() {
-    let said = |role: &str, text: &str| {
+fn turns_begin_with_messages_of_the_user() {
+    let starts_a_turn = |role: &str, text: &str| {
         let content = json!([{"type": "input_text", "text": text}]);
         starts_turn(Record::read(&item(
             &json!({"type": "message", "role": role, "content": content}),
         )))
     };
-    assert!(said("user", "hello"));
-    assert!(said("user", "what does <environment_context> mean?"));
-    assert!(!said("assistant", "hello"));
-    assert!(!said("developer", "hello"));
+    assert!(starts_a_turn("user", "hello"));
+    assert!(starts_a_turn("user", "what does <environment_context> mean?"));
+    assert!(!starts_a_turn("assistant", "hello"));
+    assert!(!starts_a_turn("developer", "hello"));
     for text in [
         "<environment_context>\n  <cwd>/x</cwd>\n</environment_context>",
         " <USER_INSTRUCTIONS>\nx\n</user_instructions>\n",
@@ -40,10 +40,10 @@ fn turns_begin_with_what_the_user_asked() {
         "<external_tool>x</external_tool>",
         "Warning: The maximum number of unified exec processes you can keep open is 60",
     ] {
-        assert!(!said("user", text), "{text}");
+        assert!(!starts_a_turn("user", text), "{text}");
     }
     let letter = r#"{"author":"/a","recipient":"/b","content":"x","trigger_turn":true}"#;
-    assert!(said("assistant", letter));
+    assert!(starts_a_turn("assistant", letter));
     assert!(!starts_turn(Record::read(&event(
         &json!({"type": "user_message", "message": "hello"})
     ))));
@@ -122,7 +122,7 @@ fn codex_sends_its_items_as_they_are() {
 }
 
 #[test]
-fn codex_goes_on_from_the_history_of_the_last_compaction() {
+fn codex_continues_from_the_history_of_the_last_compaction() {
     let compacted = |text: &str| {
         envelope("compacted", &json!({"message": "m", "replacement_history": [user(text)]}))
     };
@@ -133,7 +133,7 @@ fn codex_goes_on_from_the_history_of_the_last_compaction() {
 }
 
 #[test]
-fn an_old_compaction_keeps_what_the_user_said() {
+fn an_old_compaction_keeps_messages_of_the_user() {
     let old = |message: &str| envelope("compacted", &json!({"message": message}));
     let context = "<environment_context>x</environment_context>";
     let summary = format!(

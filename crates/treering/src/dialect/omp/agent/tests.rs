@@ -1,4 +1,4 @@
-//! The rules of omp's context, one by one, and contexts that omp itself built.
+//! Tests of the rules of omp's context, one by one, and against contexts that omp itself built.
 
 use super::*;
 use crate::dialect::omp::tests::{FILES, corpus, text};
