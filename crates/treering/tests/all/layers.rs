@@ -1,9 +1,10 @@
 //! The modules of the library form layers: a module uses only modules that are listed before it.
 //!
 //! The test reads the sources. It knows paths that begin with `crate`, `$crate`, `super` or `self`, also in
-//! groups, in attributes and through the re-exports of the root, and uses of methods that a higher module
-//! adds to a type of a lower one. A trait is implemented where the trait or the type is defined, because no
-//! path shows the use of such an implementation. Comments and code for tests do not count.
+//! groups, in attributes and through the re-exports of the root, and uses of methods and constants that a
+//! higher module adds to a type of a lower one. A trait is implemented where the trait or the type is defined,
+//! because no path shows the use of such an implementation. Comments and code for tests do not count. A method
+//! with the name of a method of a lower layer is not seen; `.ci/layers.py` asks the compiler about those.
 
 use crate::source_text::{
     Source, Strings, item_len, library, module_of, sources, without_comments,
@@ -111,7 +112,7 @@ fn upward_uses(sources: &[Source]) -> Vec<String> {
     for (file, own, code) in &ranked {
         for (at, name) in members(code) {
             if methods.get(name).is_some_and(|lowest| lowest > own) {
-                problems.push(format!("{file}:{}: {name}() of a higher layer", line(code, at)));
+                problems.push(format!("{file}:{}: {name} of a higher layer", line(code, at)));
             }
         }
         if IMPLEMENTING.contains(&order[*own]) {
@@ -119,6 +120,13 @@ fn upward_uses(sources: &[Source]) -> Vec<String> {
         }
         for (at, head) in stray_implementations(code, *own, &defined) {
             problems.push(format!("{file}:{}: impl {head} of other modules", line(code, at)));
+        }
+    }
+    for (file, code) in &files {
+        let code = without_comments(code, Strings::Blank);
+        for text in HIDING {
+            let found = code.match_indices(text).map(|(at, _)| line(&code, at));
+            problems.extend(found.map(|line| format!("{file}:{line}: {text} hides what is used")));
         }
     }
     problems.sort();
@@ -224,6 +232,9 @@ fn is_in_attribute(code: &str, at: usize) -> bool {
     })
 }
 
+/// Texts that bring code of another module into a module without a path to it.
+const HIDING: [&str; 4] = ["include!", "#[path", "#[macro_use]", "extern crate self"];
+
 /// Names of methods of the standard library, whose uses say nothing about layers.
 const STANDARD: [&str; 1] = ["find"];
 
@@ -239,28 +250,34 @@ fn definitions(files: &[(String, usize, String)]) -> HashSet<(usize, &str)> {
     defined
 }
 
-/// The lowest rank of the modules that define each method, for the names of methods that some module adds
-/// to a type of another module.
+/// The lowest rank of the modules that define each method or constant, for the names of those that some
+/// module adds to a type of another module.
 fn methods<'a>(
     files: &'a [(String, usize, String)],
     defined: &HashSet<(usize, &str)>,
 ) -> HashMap<&'a str, usize> {
     let (mut lowest, mut added) = (HashMap::new(), HashSet::new());
     for (_, own, code) in files {
-        for (at, _) in code.match_indices("fn ") {
-            let known = lowest.entry(word_at(&code[at + "fn ".len()..])).or_insert(*own);
+        for name in items(code) {
+            let known = lowest.entry(name).or_insert(*own);
             *known = (*own).min(*known);
         }
         for (_, head, body) in impls(code) {
             let path = head.split(['<', ' ']).next().unwrap_or_default();
             let name = path.rsplit("::").next().unwrap_or_default();
             if !head.contains(" for ") && !defined.contains(&(*own, name)) {
-                added.extend(body.split("fn ").skip(1).map(word_at));
+                added.extend(items(body));
             }
         }
     }
     lowest.retain(|name, _| added.contains(name) && !STANDARD.contains(name));
     lowest
+}
+
+/// The names of the functions and constants that the code defines, in any order.
+fn items(code: &str) -> impl Iterator<Item = &str> {
+    let after = |kind: &'static str| code.split(kind).skip(1).map(word_at);
+    after("fn ").chain(after("const ").filter(|name| *name != "fn"))
 }
 
 /// The modules that may implement a trait of another crate for types of lower modules.
@@ -381,7 +398,8 @@ fn planted(code: &[(&str, &str)]) -> Vec<Source> {
         pub mod storage {\n    pub use crate::log::Journal;\n    pub fn open() {}\n}\n";
     files.push(("lib.rs".into(), root.into()));
     // A higher module may add methods to a type, but only higher modules may call them.
-    let added = "\nimpl B {\n    pub fn upgrade(&self) {}\n    pub fn len(&self) {}\n}\n\
+    let added = "\nimpl B {\n    pub fn upgrade(&self) {}\n    pub fn len(&self) {}\n    \
+            pub const LIMIT: u8 = 1;\n    pub const fn fixed() {}\n}\n\
         struct C;\nimpl C {\n    fn own(&self) {}\n}\n\
         impl<T: Fn() -> u8> super::D<T> {\n    fn grow(&self) {}\n}\n\
         mod inner {\n    impl<T> D<T> {\n        fn nested(&self) {}\n    }\n}\n";
@@ -439,17 +457,30 @@ fn a_use_of_an_upper_layer_is_found() {
         ),
         (
             "fn a(session: &B) { session.upgrade(1) }",
-            vec!["tree/mod.rs:1: upgrade() of a higher layer"],
+            vec!["tree/mod.rs:1: upgrade of a higher layer"],
         ),
-        ("fn a(b: &B) { B::upgrade(b) }", vec!["tree/mod.rs:1: upgrade() of a higher layer"]),
-        ("fn a(b: &B) { b.upgrade::<u8>() }", vec!["tree/mod.rs:1: upgrade() of a higher layer"]),
+        ("fn a(b: &B) { B::upgrade(b) }", vec!["tree/mod.rs:1: upgrade of a higher layer"]),
+        ("fn a(b: &B) { b.upgrade::<u8>() }", vec!["tree/mod.rs:1: upgrade of a higher layer"]),
         (
             "fn a(b: Option<&B>) { b.map(B::upgrade) }",
-            vec!["tree/mod.rs:1: upgrade() of a higher layer"],
+            vec!["tree/mod.rs:1: upgrade of a higher layer"],
         ),
-        ("fn a(b: &D<u8>) { b.grow() }", vec!["tree/mod.rs:1: grow() of a higher layer"]),
-        ("fn a(b: &D<u8>) { b.nested() }", vec!["tree/mod.rs:1: nested() of a higher layer"]),
-        ("fn a(dialect: E) { dialect.codec() }", vec!["tree/mod.rs:1: codec() of a higher layer"]),
+        ("fn a() -> u8 { B::LIMIT }", vec!["tree/mod.rs:1: LIMIT of a higher layer"]),
+        ("fn a() { B::fixed() }", vec!["tree/mod.rs:1: fixed of a higher layer"]),
+        ("include!(\"../load/a.rs\");", vec!["tree/mod.rs:1: include! hides what is used"]),
+        (
+            "#[path = \"../load/a.rs\"]\nmod a;",
+            vec!["tree/mod.rs:1: #[path hides what is used"],
+        ),
+        ("#[macro_use]\nmod a;", vec!["tree/mod.rs:1: #[macro_use] hides what is used"]),
+        (
+            "extern crate self as root;\nuse root::load;",
+            vec!["tree/mod.rs:1: extern crate self hides what is used"],
+        ),
+        ("const A: &str = include_str!(\"a.txt\");", vec![]),
+        ("fn a(b: &D<u8>) { b.grow() }", vec!["tree/mod.rs:1: grow of a higher layer"]),
+        ("fn a(b: &D<u8>) { b.nested() }", vec!["tree/mod.rs:1: nested of a higher layer"]),
+        ("fn a(dialect: E) { dialect.codec() }", vec!["tree/mod.rs:1: codec of a higher layer"]),
         ("fn a(session: &B) { session.len(); session.own() }", vec![]),
         (
             "impl<'a> From<&'a B> for Vec<u8> {}",
