@@ -1,4 +1,5 @@
-//! Dependencies between the crates of the workspace go one way, as the table in ARCHITECTURE.md says.
+//! Dependencies between the crates of the workspace go one way, as the table in ARCHITECTURE.md says. Those
+//! of tests may go the other way, but never in a cycle, which no registry would accept.
 
 use crate::source_text::{Strings, files, without_comments};
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,7 +71,7 @@ fn problems(text: &str, manifests: &[&str]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut known = BTreeSet::new();
     for manifest in manifests {
-        let (name, mut uses) = dependencies(manifest);
+        let (name, mut uses) = dependencies(manifest, is_for_dependencies);
         if name != "treering" && !uses.remove("treering") {
             problems.push(format!("{name} does not use treering"));
         }
@@ -87,6 +88,10 @@ fn problems(text: &str, manifests: &[&str]) -> Vec<String> {
             problems.push(format!("{name} uses {other}, which is not before it in the table"));
         }
         known.insert(name);
+    }
+    let cycle = unpublishable(manifests);
+    if !cycle.is_empty() {
+        problems.push(format!("none of these can be published first: {}", cycle.join(", ")));
     }
     let missing = order.iter().filter(|name| !known.contains(*name));
     problems
@@ -120,15 +125,33 @@ fn documented(text: &str) -> (Vec<String>, Uses) {
     (order, table)
 }
 
-/// The name of a crate, and the crates of the workspace that it uses outside of its tests.
-fn dependencies(manifest: &str) -> (String, BTreeSet<String>) {
+/// The crates that cannot be published in any order, because they use one another. Here the dependencies of
+/// tests count as well: a registry checks them, except for crates that are not published.
+fn unpublishable(manifests: &[&str]) -> Vec<String> {
+    let published = |manifest: &&&str| !manifest.lines().any(|line| line == "publish = false");
+    let mut left: Uses = manifests
+        .iter()
+        .filter(published)
+        .map(|manifest| dependencies(manifest, |section| section.ends_with("dependencies")))
+        .collect();
+    loop {
+        let names: BTreeSet<String> = left.keys().cloned().collect();
+        left.retain(|_, uses| uses.iter().any(|other| names.contains(other)));
+        if left.len() == names.len() {
+            return names.into_iter().collect();
+        }
+    }
+}
+
+/// The name of a crate, and the crates of the workspace that it uses in sections of some kinds.
+fn dependencies(manifest: &str, is_wanted: fn(&str) -> bool) -> (String, BTreeSet<String>) {
     let (mut name, mut uses, mut section) = (String::new(), BTreeSet::new(), "");
     for line in manifest.lines().map(str::trim) {
         if let Some(header) = line.strip_prefix('[') {
             section = header.trim_end_matches(']');
             // `[dependencies.NAME]` is a section for one of them.
             if let Some((above, other)) = section.rsplit_once('.')
-                && is_for_dependencies(above)
+                && is_wanted(above)
             {
                 uses.insert(other.to_owned());
             }
@@ -136,9 +159,11 @@ fn dependencies(manifest: &str) -> (String, BTreeSet<String>) {
             let key = key.trim().split('.').next().unwrap();
             if section == "package" && key == "name" {
                 name = value.trim().trim_matches('"').to_owned();
-            } else if section.contains("dependencies.") && key == "package" {
+            } else if key == "package"
+                && section.rsplit_once('.').is_some_and(|(above, _)| is_wanted(above))
+            {
                 uses.insert(value.trim().trim_matches('"').to_owned());
-            } else if is_for_dependencies(section) {
+            } else if is_wanted(section) {
                 uses.insert(key.to_owned());
                 // A dependency may have another name here.
                 uses.extend(value.split('"').skip(1).step_by(2).map(str::to_owned));
@@ -158,8 +183,7 @@ fn is_for_dependencies(section: &str) -> bool {
 fn a_dependency_that_the_table_lacks_is_found() {
     let text = "| crate | contains | also uses |\n|---|---|---|\n| `treering` | the library | |\n\
         | `treering-a` | a | |\n| `treering-b` | b | `-a` |\n| `treering-c` | c | all of the above |\n";
-    let library =
-        "[package]\nname = \"treering\"\n[dev-dependencies]\ntreering-c.workspace = true\n";
+    let library = "[package]\nname = \"treering\"\n";
     let of = |name: &str, rest: &str| {
         format!(
             "[package]\nname = \"treering-{name}\"\n[dependencies]\ntreering.workspace = true\n{rest}"
@@ -172,15 +196,26 @@ fn a_dependency_that_the_table_lacks_is_found() {
     let up = of("a", "[build-dependencies]\ntreering-b.workspace = true\n");
     let found = problems(text, &[library, &up, &b, &c]);
     assert_eq!(found[1], "treering-a uses treering-b, which is not before it in the table");
-    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(found.len(), 3, "{found:?}");
 
     for renamed in [
         "[build-dependencies]\nother = { path = \"../b\", package = \"treering-b\" }\n",
         "[target.'cfg(unix)'.dependencies.other]\npackage = \"treering-b\"\n",
     ] {
         let found = problems(text, &[library, &of("a", renamed), &b, &c]);
-        assert_eq!(found.len(), 2, "{renamed}: {found:?}");
+        assert_eq!(found.len(), 3, "{renamed}: {found:?}");
     }
+
+    // The tests of a crate may use crates above it, but not in a cycle, except for unpublished crates.
+    let tests = |name: &str, other: &str| {
+        of(name, &format!("[dev-dependencies]\ntreering-{other}.workspace = true\n"))
+    };
+    let (above, unpublished) = (tests("a", "d"), of("d", "treering-a = { path = \"../a\" }\n"));
+    let found = problems(text, &[library, &tests("a", "b"), &b, &c]);
+    assert_eq!(found, ["none of these can be published first: treering-a, treering-b, treering-c"]);
+    let d = unpublished.replace("[dependencies]", "publish = false\n[dependencies]");
+    assert_eq!(unpublishable(&[library, &above, &unpublished]), ["treering-a", "treering-d"]);
+    assert_eq!(unpublishable(&[library, &above, &d]), Vec::<String>::new());
 
     let extra = of("d", "");
     let found = problems(text, &[library, &a, &b, &extra]);

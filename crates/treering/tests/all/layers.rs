@@ -468,10 +468,7 @@ fn a_use_of_an_upper_layer_is_found() {
         ("fn a() -> u8 { B::LIMIT }", vec!["tree/mod.rs:1: LIMIT of a higher layer"]),
         ("fn a() { B::fixed() }", vec!["tree/mod.rs:1: fixed of a higher layer"]),
         ("include!(\"../load/a.rs\");", vec!["tree/mod.rs:1: include! hides what is used"]),
-        (
-            "#[path = \"../load/a.rs\"]\nmod a;",
-            vec!["tree/mod.rs:1: #[path hides what is used"],
-        ),
+        ("#[path = \"../load/a.rs\"]\nmod a;", vec!["tree/mod.rs:1: #[path hides what is used"]),
         ("#[macro_use]\nmod a;", vec!["tree/mod.rs:1: #[macro_use] hides what is used"]),
         (
             "extern crate self as root;\nuse root::load;",
