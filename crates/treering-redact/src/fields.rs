@@ -1,91 +1,94 @@
 //! The names of members, and their meaning for a redaction.
 
+use std::sync::LazyLock;
+use treering::internal::members;
+
 /// Members of the session's own structure: ids and references, names, times. Only tokens that are
 /// recognized by their format are replaced in them. The same text is then replaced in the same way
 /// everywhere, so that references still match.
-pub(crate) const STRUCTURE: &[&[u8]] = &[
-    b"id",
-    b"uuid",
-    b"parentId",
-    b"parentUuid",
-    b"parent_id",
-    b"parent_uuid",
-    b"logicalParentUuid",
-    b"targetId",
-    b"target_id",
-    b"targetUuid",
-    b"fromId",
-    b"from_id",
-    b"fromUuid",
-    b"leafUuid",
-    b"leafId",
-    b"firstKeptEntryId",
-    b"firstKeptEntryUuid",
-    b"first_kept_entry_id",
-    b"sessionId",
-    b"session_id",
-    b"messageId",
-    b"message_id",
-    b"toolCallId",
-    b"tool_call_id",
-    b"callId",
-    b"call_id",
-    b"tool_use_id",
-    b"toolUseID",
-    b"parentToolUseID",
-    b"sourceToolUseID",
-    b"sourceToolAssistantUUID",
-    b"requestId",
-    b"request_id",
-    b"responseId",
-    b"response_id",
-    b"agentId",
-    b"promptId",
-    b"turn_id",
-    b"entry",
-    b"type",
-    b"role",
-    b"timestamp",
-    b"updatedAt",
-    b"model",
-    b"modelId",
-    b"model_id",
-    b"provider",
-    b"providerId",
-    b"provider_id",
-    b"api",
-    b"mimeType",
-    b"mime_type",
-    b"media_type",
-    b"stopReason",
-    b"stop_reason",
-    b"toolName",
-    b"customType",
-    b"thinkingLevel",
-    b"thinking_level",
-    b"version",
-    b"pad",
-    b"hash",
-    b"commit_hash",
-];
+///
+/// The names that only some agents use are those of their dialects.
+pub(crate) static STRUCTURE: LazyLock<Names> = LazyLock::new(|| {
+    Names::new(members::structural()).and(&[
+        // treering's own format.
+        "id",
+        "parentId",
+        "targetId",
+        "fromId",
+        "leafId",
+        "firstKeptEntryId",
+        "toolCallId",
+        "responseId",
+        "entry",
+        "type",
+        "role",
+        "timestamp",
+        "model",
+        "modelId",
+        "provider",
+        "providerId",
+        "api",
+        "mimeType",
+        "stopReason",
+        "toolName",
+        "customType",
+        "thinkingLevel",
+        "version",
+        "hash",
+        // The requests and answers of model providers.
+        "call_id",
+        "message_id",
+        "tool_call_id",
+        "tool_use_id",
+        "request_id",
+        "response_id",
+        "mime_type",
+        "media_type",
+        "stop_reason",
+    ])
+});
+
+/// The names that records have for their ids.
+pub(crate) static IDS: LazyLock<Names> = LazyLock::new(|| Names::new(members::ids()));
 
 /// The types of records whose id is the session's.
-pub(crate) const HEADERS: &[&[u8]] = &[b"session", b"header", b"session_meta"];
+pub(crate) static HEADERS: LazyLock<Names> = LazyLock::new(|| Names::new(members::headers()));
 
 /// Members whose value is data of a user or a tool.
-pub(crate) const FREE: &[&[u8]] = &[
-    b"arguments",
-    b"args",
-    b"input",
-    b"parameters",
-    b"details",
-    b"data",
-    b"toolUseResult",
-    b"metadata",
-    b"meta",
-    b"output",
-    b"result",
-];
+pub(crate) static FREE: LazyLock<Names> = LazyLock::new(|| {
+    Names::new(members::data()).and(&[
+        "arguments",
+        "input",
+        "parameters",
+        "details",
+        "data",
+        "metadata",
+        "meta",
+        "output",
+        "result",
+    ])
+});
+
+/// A set of names.
+pub(crate) struct Names(Vec<&'static [u8]>);
+
+impl Names {
+    fn new(names: Vec<&'static str>) -> Self {
+        let mut names: Vec<_> = names.into_iter().map(str::as_bytes).collect();
+        names.sort_unstable();
+        Names(names)
+    }
+
+    fn and(mut self, more: &[&'static str]) -> Self {
+        self.0.extend(more.iter().map(|name| name.as_bytes()));
+        self.0.sort_unstable();
+        self
+    }
+
+    pub(crate) fn has(&self, name: &[u8]) -> bool {
+        self.0.binary_search(&name).is_ok()
+    }
+}
 
 /// Members that a provider derived from the text beside them. A provider refuses them once the text
 /// has changed.

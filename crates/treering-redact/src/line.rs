@@ -6,7 +6,7 @@
 //! arguments and results an `id` is a string like any other. The data of images is not searched.
 
 use crate::decode::{Coding, Decoded, decode, has_hidden};
-use crate::fields::{FREE, HEADERS, SIGNATURES, STRUCTURE, is_blob};
+use crate::fields::{FREE, HEADERS, IDS, SIGNATURES, STRUCTURE, is_blob};
 use crate::known::KnownSecrets;
 use crate::names::{self, NAMES, VALUES};
 use crate::rules::{Candidates, Kind, Rank, RuleMatch, Rules};
@@ -237,11 +237,11 @@ impl Visitor for StringScanner<'_> {
         };
         let key = decoded_key(line.get(level.key.clone()).unwrap_or_default());
         let key = key.as_ref();
-        if depth == 1 && (key == b"uuid" || key == b"id" && self.findings.entry.is_none()) {
+        if depth == 1 && IDS.has(key) && (key != b"id" || self.findings.entry.is_none()) {
             self.findings.entry = Some(inside.clone());
         }
         if depth == 1 && key == b"type" {
-            self.findings.is_header |= HEADERS.contains(&text);
+            self.findings.is_header |= HEADERS.has(text);
         }
         if !level.is_free && SIGNATURES.contains(&key) {
             level.signatures.push(inside.clone());
@@ -255,7 +255,7 @@ impl Visitor for StringScanner<'_> {
             }
             return;
         }
-        if !level.is_free && STRUCTURE.contains(&key) {
+        if !level.is_free && STRUCTURE.has(key) {
             return self.search(inside, StringContext::Structure, levels);
         }
         if is_blob(key, text) {
@@ -283,9 +283,8 @@ impl Visitor for StringScanner<'_> {
     }
 
     fn open(&mut self, levels: &[OpenContainer]) -> (bool, usize) {
-        let is_free = levels
-            .last()
-            .is_some_and(|level| level.is_free || FREE.contains(&self.bytes(&level.key)));
+        let is_free =
+            levels.last().is_some_and(|level| level.is_free || FREE.has(self.bytes(&level.key)));
         (is_free, self.findings.found.len())
     }
 

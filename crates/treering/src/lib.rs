@@ -128,6 +128,11 @@ pub mod internal {
         };
     }
 
+    /// The names of members in the records of all agents.
+    pub mod members {
+        pub use crate::dialect::members::{data, headers, ids, structural};
+    }
+
     /// Returns the ids of all sessions in a database of an agent, including those of subagents.
     pub fn stored_ids(database: &std::path::Path) -> crate::Result<Vec<String>> {
         crate::dialect::stored::stored_ids(database)

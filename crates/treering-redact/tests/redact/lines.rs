@@ -72,6 +72,36 @@ fn a_private_key_however_often_it_was_encoded() {
     }
 }
 
+/// A pattern that matches ids must not change some of the members that refer to an id and not others,
+/// whatever the agent calls them.
+#[test]
+fn references_have_other_names_in_other_formats() {
+    for (key, id) in [
+        ("id", "parentId"),
+        ("uuid", "parentUuid"),
+        ("id", "parent_id"),
+        ("id", "parentID"),
+        ("messageID", "sessionID"),
+        ("uuid", "logicalParentUuid"),
+        ("session_id", "forked_from_id"),
+        ("firstKeptEntryUuid", "first_kept_entry_id"),
+    ] {
+        let line = json!({key: "TICKET-0001", "info": {id: "TICKET-0002"}}).to_string();
+        assert_eq!(thorough().line(line.as_bytes()), line.as_bytes(), "{line}");
+    }
+}
+
+#[test]
+fn the_id_of_a_session_is_not_that_of_an_entry() {
+    for kind in ["session", "header", "session_meta", "session_header", "message"] {
+        let line = json!({"type": kind, "id": "a", "text": token()}).to_string();
+        let redactor = redactor();
+        redactor.line(line.as_bytes());
+        let expected = (kind == "message").then(|| "a".to_owned());
+        assert_eq!(redactor.report().places[0].entry, expected, "{kind}");
+    }
+}
+
 /// The same string is replaced by the same in all members of the structure: references still match.
 #[test]
 fn tokens_in_the_structure_are_replaced_alike() {

@@ -4,6 +4,7 @@ use super::detect::FirstRecord;
 use super::export::ExportFn;
 use super::home::{AgentPlace, Destination, ProjectPaths};
 use super::inserted_text::InsertedText;
+use super::members::MemberNames;
 use super::name::Dialect;
 use super::python;
 use super::stored::{ScatteredFormat, StoredFormat};
@@ -155,11 +156,18 @@ pub(crate) struct TitleSlot {
     pub is_slot: fn(&[u8]) -> bool,
     /// Returns the title in a line; `None` if the line is not a slot.
     pub title: fn(&[u8]) -> Option<String>,
+    /// Returns the time in a slot at which its title was set, in Unix milliseconds.
+    pub updated: fn(&[u8]) -> Option<i64>,
     /// Returns the slot for a title that a user set, which may be empty, at a time.
     pub render: fn(&str, &str) -> Vec<u8>,
     /// Takes a slot and its changed form of another length; returns the changed form with the
     /// length of a slot.
     pub refitted: fn(&[u8], &[u8]) -> Option<Vec<u8>>,
+}
+
+impl TitleSlot {
+    /// The length of the longest slot of any dialect.
+    pub(crate) const MAX_LEN: usize = 256;
 }
 
 /// The constant facts about a dialect.
@@ -187,6 +195,12 @@ pub(crate) struct Facts {
     /// Whether a new root is a child of the header.
     pub roots_below_header: bool,
     pub leaf_parent: LeafParent,
+    /// The name of the member for the first entry that a compaction keeps.
+    pub first_kept: &'static str,
+    /// The names of the members of a header for the session that this one was forked from.
+    pub parent_session: &'static [&'static str],
+    /// The names of other members.
+    pub members: MemberNames,
     /// Whether a root has no member for its parent, rather than `null`.
     pub omits_null_parent: bool,
     /// The types of records that this agent is known to write and for which treering has no kind.
@@ -239,6 +253,9 @@ pub(crate) struct Facts {
     /// Whether entries that are neither messages nor settings are notes, which are not part of the
     /// conversation.
     pub has_notes: bool,
+    /// Returns the tokens of the whole session so far (input, cached input, output, all) that the
+    /// details of a usage entry state.
+    pub running_total: Option<fn(&[u8]) -> Option<[u64; 4]>>,
     /// Whether the cost of a request is in its entry or record. Without it, a cost of zero means that the
     /// cost is unknown.
     pub has_prices: bool,
@@ -261,6 +278,9 @@ impl Facts {
         native: NativeKinds::None,
         roots_below_header: false,
         leaf_parent: LeafParent::Target,
+        first_kept: "firstKeptEntryId",
+        parent_session: &["parentSession", "branchedFrom"],
+        members: MemberNames::NONE,
         omits_null_parent: false,
         own_types: &[],
         own_roles: &[],
@@ -286,6 +306,7 @@ impl Facts {
         reads_archives: false,
         leaves_empty_files: false,
         has_notes: false,
+        running_total: None,
         has_prices: true,
     };
 

@@ -28,6 +28,7 @@ mod goose;
 mod home;
 pub(crate) mod inserted_text;
 mod link;
+pub(crate) mod members;
 pub(crate) mod name;
 mod omp;
 mod opencode;
@@ -108,6 +109,13 @@ impl Dialect {
 pub(crate) fn refitted(before: &[u8], after: &[u8]) -> Option<Vec<u8>> {
     let slots = Dialect::ALL.into_iter().filter_map(|dialect| dialect.facts().title_slot);
     slots.into_iter().find_map(|slot| (slot.refitted)(before, after))
+}
+
+/// Returns the running total in the details of a usage entry. A converted session has the details of
+/// another agent, so all dialects are asked.
+pub(crate) fn running_total(details: &[u8]) -> Option<[u64; 4]> {
+    let mut readers = Dialect::ALL.into_iter().filter_map(|dialect| dialect.facts().running_total);
+    readers.find_map(|read| read(details))
 }
 
 /// Returns the id of a header that is a node, which is derived from the session's id.

@@ -4,6 +4,7 @@
 use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, NativeKinds};
 use super::home::{AgentPlace, BaseDir};
+use super::members::MemberNames;
 use super::{Class, Codec, Decoded, NewHeader, Stamp};
 use crate::entry::head::{self, Head, role_name};
 use crate::entry::{Kind, NewEntry, Role};
@@ -15,6 +16,7 @@ use crate::json;
 pub(crate) struct Pi;
 
 pub(super) static FACTS: Facts = Facts {
+    members: MemberNames { headers: &["session"], ..MemberNames::NONE },
     is_own_format: true,
     has_own_header: true,
     shape: None,

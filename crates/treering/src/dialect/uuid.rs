@@ -8,6 +8,7 @@
 //! pi's.
 
 use super::agent::{AgentContext, PathRecords};
+use super::members::MemberNames;
 use super::{Class, Codec, Decoded, Facts, Keys, NewHeader, Stamp, embed, pi};
 use crate::entry::head::Head;
 use crate::entry::{Kind, NewEntry};
@@ -22,6 +23,8 @@ static FACTS: Facts = Facts {
     keys: KEYS,
     version: VERSION,
     heads_first: true,
+    first_kept: "firstKeptEntryUuid",
+    members: MemberNames { structural: &["fromUuid", "targetUuid"], ..MemberNames::NONE },
     roots_below_header: true,
     ..Facts::DEFAULT
 };

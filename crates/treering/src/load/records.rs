@@ -2,6 +2,7 @@
 //! copies of a session.
 
 use super::{LoadError, Loaded};
+use crate::dialect::facts::TitleSlot;
 use crate::dialect::split::{Segment, SegmentKind, split};
 use crate::dialect::{Codec, Dialect};
 use crate::entry::head::Head;
@@ -9,7 +10,6 @@ use crate::entry::{KEPT_LEAF, Kind};
 use crate::header::VERSION;
 use crate::json;
 use crate::log::Journal;
-use crate::time;
 use crate::tree::Shape;
 use std::io;
 
@@ -127,17 +127,13 @@ pub struct TitleLine {
 
 impl TitleLine {
     /// The number of bytes that [`find`](TitleLine::find) needs.
-    pub const MAX_LEN: usize = 256;
+    pub const MAX_LEN: usize = TitleSlot::MAX_LEN;
 
     /// Returns the title line at the start of a log.
     pub fn find(start: &[u8]) -> Option<TitleLine> {
         Dialect::ALL.into_iter().filter_map(|dialect| dialect.facts().title_slot).find_map(|slot| {
             let line = start.get(..slot.len).filter(|line| (slot.is_slot)(line))?;
-            let updated = json::get(line, "updatedAt").and_then(json::string);
-            Some(TitleLine {
-                len: slot.len,
-                updated: updated.and_then(|text| time::parse(text.as_bytes())),
-            })
+            Some(TitleLine { len: slot.len, updated: (slot.updated)(line) })
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Creates sessions from the records of another session of the same dialect.
 
 use super::options::with_system_prompt;
-use crate::dialect::{Dialect, NewHeader, Stamp};
+use crate::dialect::{Dialect, Facts, NewHeader, Stamp};
 use crate::entry::{Kind, NewEntry};
 use crate::header::Header;
 use crate::id::{EntryId, IdMaker};
@@ -40,14 +40,13 @@ pub(crate) fn whole(
 /// Returns the header `own` with the id, project and time of the new session's header, which is the
 /// last line of `start`. A header that is a node keeps its position in the tree.
 fn renewed(own: &[u8], start: &[u8], loaded: &Loaded) -> Vec<u8> {
-    const PARENTS: [&str; 3] = ["parentSession", "parent_session", "branchedFrom"];
-    const NEW: [&str; 7] =
-        ["version", "id", "timestamp", "cwd", "parentSession", "parent_session", "treering"];
+    const NEW: [&str; 4] = ["version", "id", "timestamp", "cwd"];
     let line = start.strip_suffix(b"\n").unwrap_or(start);
     let new = line.rsplit(|&byte| byte == b'\n').next().unwrap_or(line);
-    let mut header = json::without(own, &PARENTS);
+    let parents = loaded.facts().parent_session;
+    let mut header = json::without(own, parents);
     let is_node = loaded.header_row().is_some();
-    for key in NEW {
+    for &key in NEW.iter().chain(parents).chain(&["treering"]) {
         let is_kept = match key {
             // The version changes only if the copy is an upgrade.
             "version" => !migrate::is_due(loaded),
@@ -220,22 +219,20 @@ fn rechained(
     if tree.node(row).kind() != Kind::Compaction {
         return entry;
     }
-    entry = with_first_kept(entry, moved);
+    entry = with_first_kept(entry, view.facts().first_kept, moved);
     // The entry that is embedded in the record has the same parent.
     if let Some(embedded) = json::get(&entry, "treering").filter(|value| value.starts_with(b"{")) {
-        let embedded = with_first_kept(embedded.to_vec(), moved);
+        let embedded = with_first_kept(embedded.to_vec(), Facts::DEFAULT.first_kept, moved);
         entry = json::with_member(&entry, "treering", &embedded);
     }
     entry
 }
 
 /// Returns a compaction in which a first kept entry that is left out is replaced.
-fn with_first_kept(mut entry: Vec<u8>, moved: &HashMap<String, EntryId>) -> Vec<u8> {
-    for key in ["firstKeptEntryId", "firstKeptEntryUuid", "first_kept_entry_id"] {
-        let first_kept = json::get(&entry, key).and_then(json::string);
-        if let Some(moved) = first_kept.and_then(|id| moved.get(&*id)) {
-            entry = json::with_member(&entry, key, &json::quoted(moved.as_str()));
-        }
+fn with_first_kept(entry: Vec<u8>, key: &str, moved: &HashMap<String, EntryId>) -> Vec<u8> {
+    let first_kept = json::get(&entry, key).and_then(json::string);
+    match first_kept.and_then(|id| moved.get(&*id)) {
+        Some(moved) => json::with_member(&entry, key, &json::quoted(moved.as_str())),
+        None => entry,
     }
-    entry
 }

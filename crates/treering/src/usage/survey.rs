@@ -5,8 +5,8 @@ use super::Purpose;
 use super::event::{EventHasher, EventName, EventSource, Identity};
 use super::names::{NO_NAME, Names};
 use super::read::{self, Usage};
-use crate::dialect::RequestMetadata;
-use crate::entry::{Kind, MessageView, Role, number};
+use crate::dialect::{self, RequestMetadata};
+use crate::entry::{Kind, MessageView, Role};
 use crate::error::Result;
 use crate::json;
 use crate::snapshot::{Bodies, Snapshot};
@@ -227,14 +227,12 @@ fn summary<'a>(entry: &'a [u8], purpose: Purpose, metadata: &RequestMetadata) ->
 /// answers.
 fn count<'a>(entry: &'a [u8], metadata: &RequestMetadata) -> UnnamedUsage<'a> {
     let facts = summary(entry, Purpose::Other, metadata);
-    let total = json::get(entry, "details")
-        .and_then(|details| json::get(details, "total_token_usage"))
-        .filter(|total| total.starts_with(b"{"));
-    let Some(total) = total else { return facts };
-    let keys = ["input_tokens", "cached_input_tokens", "output_tokens", "total_tokens"];
-    let number = |literal: Option<&[u8]>| literal.and_then(number).map_or(0, |count| count as u64);
-    let identity = Identity::Total(json::get_all(total, keys).map(number));
-    UnnamedUsage { identity, purpose: Purpose::Answer, ..facts }
+    match json::get(entry, "details").and_then(dialect::running_total) {
+        Some(total) => {
+            UnnamedUsage { identity: Identity::Total(total), purpose: Purpose::Answer, ..facts }
+        }
+        None => facts,
+    }
 }
 
 /// Returns the model that an object names: `provider/model`, or the part of it that is there.

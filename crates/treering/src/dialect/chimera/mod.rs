@@ -17,6 +17,7 @@ mod encode;
 use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, HeaderPlace, IdLength, JsonStyle, Keys, TimeFormat};
 use super::home::{AgentPlace, BaseDir, Destination, ProjectPaths};
+use super::members::MemberNames;
 use super::{Class, Codec, Decoded, NewHeader, Stamp, embed, python};
 use crate::entry::head::{Head, Marks, Name};
 use crate::entry::{Kind, NewEntry, Role};
@@ -40,6 +41,12 @@ static FACTS: Facts = Facts {
     time: TimeFormat::Seconds,
     ids: IdLength::Twelve,
     roots_below_header: true,
+    first_kept: "first_kept_entry_id",
+    members: MemberNames {
+        structural: &["call_id", "target_id", "thinking_level"],
+        headers: &["header"],
+        ..MemberNames::NONE
+    },
     own_types: &["header", "state_change"],
     places: &[AgentPlace::new(
         BaseDir::VariableOrHome("CHIMERA_HOME", "", ".chimera"),

@@ -14,6 +14,7 @@ use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, HeaderPlace, Keys, ResetForm};
 use super::home::{AgentPlace, BaseDir, Destination, ProjectPaths, dashed, jsonl_files};
 use super::inserted_text::InsertedText;
+use super::members::MemberNames;
 use super::subagents::SubagentFormat;
 use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
 use crate::entry::head::{self, Head, Marks};
@@ -29,6 +30,23 @@ pub(crate) struct ClaudeCode;
 
 static FACTS: Facts = Facts {
     keys: Keys { id: "uuid", parent: "parentUuid", time: "timestamp" },
+    members: MemberNames {
+        structural: &[
+            "agentId",
+            "leafUuid",
+            "logicalParentUuid",
+            "messageId",
+            "parentToolUseID",
+            "promptId",
+            "requestId",
+            "sessionId",
+            "sourceToolAssistantUUID",
+            "sourceToolUseID",
+            "toolUseID",
+        ],
+        data: &["toolUseResult"],
+        ..MemberNames::NONE
+    },
     is_writable: false,
     header: HeaderPlace::Anywhere,
     // These are the types as of late 2026; new ones appear every month.

@@ -89,6 +89,14 @@ fn last_usage(event: &[u8]) -> Option<&[u8]> {
     json::get(info?, "last_token_usage").filter(|usage| is_object(usage))
 }
 
+/// Returns the tokens of the session so far, which every count of tokens states.
+pub(super) fn running_total(details: &[u8]) -> Option<[u64; 4]> {
+    let total = json::get(details, "total_token_usage").filter(|total| is_object(total))?;
+    let keys = ["input_tokens", "cached_input_tokens", "output_tokens", "total_tokens"];
+    let tokens = |literal: Option<&[u8]>| literal.and_then(number).map_or(0, |count| count as u64);
+    Some(members(total, keys).map(tokens))
+}
+
 /// Converts a record to treering's format.
 pub(super) fn decode(record: &[u8]) -> Decoded {
     let time = time(record);

@@ -22,6 +22,7 @@ use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir};
 use super::inserted_text::InsertedText;
+use super::members::MemberNames;
 use super::{Class, Codec, Decoded, Linker, QuickRead};
 use crate::entry::head::{Head, Marks};
 use crate::error::Result;
@@ -37,6 +38,18 @@ pub(crate) struct Codex;
 static FACTS: Facts = Facts {
     // No record has an id or a parent, so these keys are chosen to never occur.
     keys: Keys { id: "\u{0}id", parent: "\u{0}parent", time: "timestamp" },
+    members: MemberNames {
+        structural: &[
+            "call_id",
+            "commit_hash",
+            "forked_from_id",
+            "parent_thread_id",
+            "session_id",
+            "turn_id",
+        ],
+        headers: &["session_meta"],
+        ..MemberNames::NONE
+    },
     is_writable: false,
     header: HeaderPlace::Anywhere,
     shape: Some(Shape::Chain),
@@ -62,6 +75,7 @@ static FACTS: Facts = Facts {
     ],
     resume: Some(&["codex", "resume", "{id}"]),
     reads_archives: true,
+    running_total: Some(decode::running_total),
     has_prices: false,
     ..Facts::DEFAULT
 };

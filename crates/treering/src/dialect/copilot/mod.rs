@@ -16,6 +16,7 @@ use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir, SessionNames};
 use super::inserted_text::InsertedText;
+use super::members::MemberNames;
 use super::shape::{self, get, is_object, literal, members, text, whole_line};
 use super::{Class, Codec, Decoded, Linker, QuickRead};
 use crate::entry::head::Marks;
@@ -32,6 +33,10 @@ pub(crate) struct Copilot;
 static FACTS: Facts = Facts {
     // The parent of an event is just the event before it.
     keys: Keys { id: "id", parent: "\u{0}parent", time: "timestamp" },
+    members: MemberNames {
+        structural: &["agentId", "detachedFromSpawningParentSessionId", "parentId", "sessionId"],
+        ..MemberNames::NONE
+    },
     is_writable: false,
     header: HeaderPlace::Anywhere,
     inserted_texts: &[&[("<current_datetime>", "</current_datetime>")] as &[InsertedText]],

@@ -20,6 +20,7 @@ use super::facts::{Facts, HeaderPlace, Keys};
 use super::genai::{is_response, parts};
 use super::home::{AgentPlace, BaseDir, SessionNames, jsonl_files};
 use super::inserted_text::InsertedText;
+use super::members::MemberNames;
 use super::shape::{self, get, is_object, literal, members, text, whole_line};
 use super::subagents::SubagentFormat;
 use super::{Class, Codec, Decoded, Linker, QuickRead};
@@ -39,6 +40,11 @@ pub(crate) struct Gemini;
 static FACTS: Facts = Facts {
     // No record names its parent.
     keys: Keys { id: "id", parent: "\u{0}parent", time: "timestamp" },
+    members: MemberNames {
+        structural: &["projectHash", "sessionId"],
+        data: &["args"],
+        ..MemberNames::NONE
+    },
     is_writable: false,
     header: HeaderPlace::Anywhere,
     own_types: &["user", "gemini", "info", "error", "warning", ""],

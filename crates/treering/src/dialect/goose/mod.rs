@@ -14,6 +14,7 @@ use super::agent::{AgentContext, PathRecords};
 use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys, TimeFormat};
 use super::home::{AgentPlace, BaseDir, SessionNames};
+use super::members::MemberNames;
 use super::shape::{get, is_object, members, whole_line};
 use super::stored::StoredFormat;
 use super::{Class, Codec, Decoded, QuickRead};
@@ -31,6 +32,7 @@ pub(crate) struct Goose;
 static FACTS: Facts = Facts {
     // Messages do not name their parent, and most have no id.
     keys: Keys { id: "\u{0}id", parent: "\u{0}parent", time: "created" },
+    members: MemberNames { structural: &["message_id", "session_id"], ..MemberNames::NONE },
     is_writable: false,
     header: HeaderPlace::Anywhere,
     shape: Some(Shape::Chain),

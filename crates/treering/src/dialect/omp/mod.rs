@@ -23,6 +23,7 @@ mod title;
 use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, NativeKinds, ResetForm};
 use super::home::{AgentPlace, BaseDir};
+use super::members::MemberNames;
 use super::{Class, Codec, Decoded, NewHeader, Stamp, blobs, embed};
 use crate::entry::head::{self, Head};
 use crate::entry::{Kind, NewEntry, number};
@@ -36,6 +37,10 @@ use std::borrow::Cow;
 pub(crate) struct Omp;
 
 static FACTS: Facts = Facts {
+    members: MemberNames {
+        structural: &["pad", "providerReplayThroughEntryId", "updatedAt"],
+        ..MemberNames::NONE
+    },
     has_own_header: true,
     shape: None,
     heads_first: true,

@@ -6,12 +6,15 @@
 use crate::dialect::facts::TitleSlot;
 use crate::entry::number;
 use crate::json;
+use crate::time;
+use std::borrow::Cow;
 
 /// The description of the slot for other modules.
 pub(super) static TITLE_SLOT: TitleSlot = TitleSlot {
     len: SLOT,
     is_slot,
     title: |line| parse(line).map(|title| title.title),
+    updated: |slot| time::parse(updated_at(slot)?.as_bytes()),
     render: |title, time| slot(title, Some("user").filter(|_| !title.is_empty()), time),
     refitted,
 };
@@ -19,14 +22,18 @@ pub(super) static TITLE_SLOT: TitleSlot = TitleSlot {
 /// Returns a changed slot, fitted to the length of a slot.
 fn refitted(before: &[u8], after: &[u8]) -> Option<Vec<u8>> {
     let title = parse(before).and_then(|_| parse(after))?;
-    let time = json::get(after, "updatedAt").and_then(json::string).unwrap_or_default();
+    let time = updated_at(after).unwrap_or_default();
     let mut slot = slot(&title.title, title.source.as_deref(), &time);
     slot.pop(); // The newline.
     Some(slot)
 }
 
+fn updated_at(slot: &[u8]) -> Option<Cow<'_, str>> {
+    json::get(slot, "updatedAt").and_then(json::string)
+}
+
 /// The length of the slot, including the newline.
-pub(crate) const SLOT: usize = 256;
+pub(crate) const SLOT: usize = TitleSlot::MAX_LEN;
 
 /// The content of a title slot. An empty title means that there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -26,6 +26,7 @@ use super::agent::{AgentContext, PathRecords};
 use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir, SessionNames};
+use super::members::MemberNames;
 use super::shape::{self, get, is_object, literal, members, text, whole_line};
 use super::stored::{ScatteredFormat, StoredFormat};
 use super::{Class, Codec, Decoded, Linker, QuickRead, RequestMetadata};
@@ -43,6 +44,10 @@ pub(crate) struct OpenCode;
 static FACTS: Facts = Facts {
     // Messages follow each other; `parentID` is the question that a message answers.
     keys: Keys { id: "id", parent: "\u{0}parent", time: "time" },
+    members: MemberNames {
+        structural: &["callID", "messageID", "modelID", "parentID", "providerID", "sessionID"],
+        ..MemberNames::NONE
+    },
     is_writable: false,
     header: HeaderPlace::Anywhere,
     own_types: &[""],

@@ -21,6 +21,7 @@ mod tests;
 use super::agent::{AgentContext, PathRecords};
 use super::facts::{Facts, JsonStyle, Keys, LeafParent, NameRule, TimeFormat};
 use super::home::{AgentPlace, BaseDir, Destination, ProjectPaths};
+use super::members::MemberNames;
 use super::{Class, Codec, Decoded, NewHeader, Price, RequestMetadata, Stamp, embed, python};
 use crate::entry::head::{Head, MAX_ID, Marks, Name};
 use crate::entry::{Kind, NewEntry, Role};
@@ -46,6 +47,13 @@ pub(super) const FACTS: Facts = Facts {
     json: JsonStyle::CompactPython,
     time: TimeFormat::Seconds,
     leaf_parent: LeafParent::PreviousLeaf,
+    first_kept: "first_kept_entry_id",
+    parent_session: &["parent_session"],
+    members: MemberNames {
+        structural: &["from_id", "model_id", "provider_id", "target_id", "thinking_level"],
+        data: &["args"],
+        headers: &["session_header"],
+    },
     omits_null_parent: true,
     own_types: &["channel", "branch"],
     name_rule: NameRule::OnPath,

@@ -16,6 +16,7 @@ use super::detect::FirstRecord;
 use super::facts::{Facts, HeaderPlace, Keys};
 use super::home::{AgentPlace, BaseDir, SessionNames, jsonl_files};
 use super::inserted_text::InsertedText;
+use super::members::MemberNames;
 use super::shape::{get, members, quick_read, whole_line};
 use super::subagents::SubagentFormat;
 use super::{Class, Codec, Decoded, Linker, QuickRead};
@@ -35,6 +36,7 @@ const NAMES: SessionNames = SessionNames { except: &[".ledger.jsonl"], ..Session
 
 static FACTS: Facts = Facts {
     keys: Keys { id: "uuid", parent: "parentUuid", time: "timestamp" },
+    members: MemberNames { structural: &["agentId", "callId", "sessionId"], ..MemberNames::NONE },
     is_writable: false,
     header: HeaderPlace::Anywhere,
     own_types: &["user", "assistant", "tool_result", "system"],
