@@ -1,8 +1,10 @@
-//! Tests that no code outside of the dialects names an agent, in any crate of the workspace.
-//! Comments, help texts and tests may name them.
+//! Tests that no code outside of the dialects names an agent, in any crate of the workspace, or a member
+//! that only some agents' records have: those are in the facts of the dialects. Comments, help texts and
+//! tests may name them.
 
 use crate::source_text::{Source, files, library, module_of, sources};
 use std::path::Path;
+use treering::internal::members;
 
 /// Words that name an agent.
 const AGENTS: [&str; 12] = [
@@ -13,6 +15,22 @@ const AGENTS: [&str; 12] = [
 /// The names that no other word contains.
 const UNMISTAKABLE: [&str; 7] =
     ["chimera", "claude", "codex", "qwen", "gemini", "copilot", "opencode"];
+
+/// Names of members of agents' records that are also names in treering's own format, in the requests of
+/// model providers, or in protocols.
+const SHARED: [&str; 11] = [
+    "id",
+    "parentId",
+    "firstKeptEntryId",
+    "args",
+    "call_id",
+    "message_id",
+    "requestId",
+    "session",
+    "header",
+    "session_id",
+    "thinking_level",
+];
 
 /// The module that may name agents.
 const AGENTS_IN: &str = "dialect";
@@ -65,6 +83,8 @@ fn no_other_crate_names_an_agent() {
 /// Returns every agent that is named in code outside of the dialects, as `file:line: word`.
 fn named_agents(sources: &[Source]) -> Vec<String> {
     let mut problems = Vec::new();
+    let mut members = [members::structural(), members::data(), members::headers()].concat();
+    members.retain(|name| !SHARED.contains(name));
     for (file, code) in library(sources) {
         if module_of(&file).first().is_some_and(|module| module == AGENTS_IN) {
             continue;
@@ -82,7 +102,11 @@ fn named_agents(sources: &[Source]) -> Vec<String> {
             let hidden = UNMISTAKABLE.iter().find(|name| joined.contains(**name));
             let mut agents = words(line).into_iter().filter(|word| AGENTS.contains(&word.as_str()));
             let agent = agents.next().or(hidden.map(|&name| name.to_owned()));
-            if let Some(what) = agent.or(variant.then(|| "a variant of Dialect".to_owned())) {
+            let member = line.split(['"', '\\']).find(|text| members.contains(text));
+            let what = agent
+                .or(variant.then(|| "a variant of Dialect".to_owned()))
+                .or(member.map(|name| format!("{name} of an agent's records")));
+            if let Some(what) = what {
                 problems.push(format!("{file}:{}: {what}", number + 1));
             }
         }
@@ -126,6 +150,12 @@ fn an_agent_outside_of_the_dialects_is_found() {
         ("let isgemini = 1;", vec!["load/mod.rs:1: gemini"]),
         ("struct PIAgent;", vec!["load/mod.rs:1: pi"]),
         ("let a = \"PI_CONFIG_DIR\";", vec!["load/mod.rs:1: pi"]),
+        (
+            "json::get(a, \"toolUseResult\")",
+            vec!["load/mod.rs:1: toolUseResult of an agent's records"],
+        ),
+        ("b\"{\\\"parentUuid\\\":null}\"", vec!["load/mod.rs:1: parentUuid of an agent's records"]),
+        ("json::get(a, \"call_id\"); let session_meta = 1;", vec![]),
         ("// As Codex does.\nfn picks_pictures() {}", vec![]),
         ("#[cfg(test)]\nmod tests { const A: &str = \"pi\"; }", vec![]),
     ] {
