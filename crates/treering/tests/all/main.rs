@@ -34,6 +34,7 @@ mod doctor_repair;
 mod durability;
 mod exact_ids;
 mod faults;
+mod file_lists;
 mod findings;
 mod forks;
 mod forks_dialects;
