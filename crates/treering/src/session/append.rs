@@ -98,8 +98,6 @@ pub(crate) struct WriteResult {
     pub span: Option<Range<u64>>,
     /// The session's leaf before the write.
     pub leaf: Option<EntryId>,
-    /// Entries of other writers that were read during the append.
-    pub foreign: Vec<EntryId>,
 }
 
 /// The outcome of a group before the write: the ends of its ids and of its bytes in the batch, and
@@ -108,16 +106,20 @@ type AppendedGroup = Result<(usize, usize, Option<EntryId>)>;
 
 impl State {
     /// Reads the entries of other writers, then appends the entries of all groups that are not
-    /// refused in one write. If this fails, nothing has changed.
-    pub(crate) fn append(&mut self, groups: &[Group<'_>]) -> Result<WriteResult> {
-        let mut foreign = Vec::new();
+    /// refused in one write. If this fails, nothing was written. The entries of other writers that
+    /// were read are added to `foreign` in any case.
+    pub(crate) fn append(
+        &mut self,
+        groups: &[Group<'_>],
+        foreign: &mut Vec<EntryId>,
+    ) -> Result<WriteResult> {
         let mut has_looked = false;
         // Every round reads an append of another writer; the limit ends a race that would never
         // end.
         for _ in 0..10_000 {
             self.check_writable()?;
             if migrate::is_due(&self.loaded) {
-                foreign.extend(self.upgrade()?.foreign);
+                self.upgrade(foreign)?;
                 continue;
             }
             let (batch, added) = self.add_groups(groups)?;
@@ -136,12 +138,12 @@ impl State {
             let checkpoint = self.checkpoint(&batch, groups);
             if batch.ids.is_empty() {
                 let groups = finished(added, &batch, self.loaded.seen);
-                return Ok(WriteResult { groups, span: None, leaf, foreign });
+                return Ok(WriteResult { groups, span: None, leaf });
             }
             let accepted = groups.iter().zip(&added).filter(|(_, added)| added.is_ok());
             let accepted = accepted.flat_map(|(group, _)| group.entries);
             let is_file_due = self.is_file_due(accepted.clone());
-            let stored = self.store(&batch.bytes, checkpoint, is_file_due, &mut foreign)?;
+            let stored = self.store(&batch.bytes, checkpoint, is_file_due, foreign)?;
             let Some(start) = stored else { continue };
             let span = start..start + batch.bytes.len() as u64;
             foreign.extend(self.take_in(accepted, &batch, start)?);
@@ -152,7 +154,7 @@ impl State {
             if batch.bytes.capacity() <= MAX_SCRATCH {
                 self.scratch = batch.bytes;
             }
-            return Ok(WriteResult { groups, span: Some(span), leaf, foreign });
+            return Ok(WriteResult { groups, span: Some(span), leaf });
         }
         Err(Error::Locked(0))
     }

@@ -24,7 +24,7 @@ mod write;
 
 pub use crate::position::Resolved;
 pub use append::{Append, AppendedEntries};
-pub use listen::{Change, Writer};
+pub use listen::{Change, ListenerId, Writer};
 pub use log_reader::{InvalidLogPosition, LogPosition, LogReader, LoggedEntries, LoggedEntry};
 pub use options::{CreateOptions, Creation, Durability, LeafMoves, NewSession, OpenOptions};
 pub use part::Part;
@@ -425,8 +425,11 @@ impl Session {
     /// Fails with [`Error::Deleted`] or [`Error::Replaced`] if the file is no longer that of the
     /// session, and if it cannot be read.
     pub fn refresh(&self) -> Result<Vec<EntryId>> {
-        let foreign = self.state().refresh()?;
-        self.listeners.tell(Writer::Other, foreign.clone());
+        let mut state = self.state();
+        let foreign = state.refresh()?;
+        self.listeners.add_foreign(foreign.clone());
+        drop(state);
+        self.listeners.deliver();
         Ok(foreign)
     }
 

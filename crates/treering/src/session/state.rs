@@ -106,12 +106,6 @@ pub(crate) struct State {
     pub(super) scratch: Vec<u8>,
 }
 
-/// The result of an upgrade, and the entries of other writers that were read during it.
-pub(crate) struct Upgraded {
-    pub foreign: Vec<EntryId>,
-    pub upgrade: Option<Upgrade>,
-}
-
 impl State {
     /// Returns the state of a session with a header and no entries.
     pub(crate) fn of(backing: Backing, journal: Arc<dyn Journal>, loaded: Loaded) -> Self {
@@ -410,18 +404,19 @@ impl State {
         Ok(())
     }
 
-    /// Rewrites a file of an older version, and keeps the old file beside it.
-    pub(crate) fn upgrade(&mut self) -> Result<Upgraded> {
+    /// Rewrites a file of an older version, and keeps the old file beside it. The entries of other
+    /// writers that were read are added to `foreign` in any case.
+    pub(crate) fn upgrade(&mut self, foreign: &mut Vec<EntryId>) -> Result<Option<Upgrade>> {
         self.check_writable()?;
-        let mut foreign = self.refresh()?;
+        foreign.extend(self.refresh()?);
         let Backing::File { path, file } = &self.backing else {
             return match migrate::is_due(&self.loaded) {
                 true => Err(Error::CannotUpgrade(self.header().version)),
-                false => Ok(Upgraded { foreign, upgrade: None }),
+                false => Ok(None),
             };
         };
         if !migrate::is_due(&self.loaded) {
-            return Ok(Upgraded { foreign, upgrade: None }); // Perhaps another process just did it.
+            return Ok(None); // Perhaps another process just did it.
         }
         let (path, file) = (path.clone(), Arc::clone(file));
         let mut upgrade = None;
@@ -438,7 +433,7 @@ impl State {
             }
         }
         foreign.extend(self.reopen()?);
-        Ok(Upgraded { foreign, upgrade })
+        Ok(upgrade)
     }
 
     /// Writes the whole session to its path again, after the file was deleted.

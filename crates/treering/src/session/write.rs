@@ -4,7 +4,6 @@
 use super::Session;
 use super::append::{Append, AppendedEntries, Expect, Group, WriteResult};
 use super::commit::{Flusher, PendingAppend, Truncated};
-use super::listen::Writer;
 use super::options::{Durability, LeafMoves};
 use super::state::Backing;
 use crate::dialect::raw;
@@ -219,13 +218,19 @@ impl Session {
         if let Some(flusher) = self.flusher.get() {
             flusher.check()?;
         }
-        let mut state = self.state();
-        let WriteResult { groups: mut done, span, leaf, foreign } = state.append(groups)?;
-        let Some(span) = span else {
-            drop(state);
-            self.listeners.tell(Writer::Other, foreign);
-            return Ok(done);
-        };
+        let done = self.write_and_settle(groups);
+        self.listeners.deliver();
+        done
+    }
+
+    /// Writes groups of entries and waits until they are as durable as the options require. The
+    /// changes are in the queue of the listeners afterwards.
+    fn write_and_settle(&self, groups: &[Group<'_>]) -> Result<Vec<Result<AppendedEntries>>> {
+        let (mut state, mut foreign) = (self.state(), Vec::new());
+        let written = state.append(groups, &mut foreign);
+        self.listeners.add_foreign(foreign);
+        let WriteResult { groups: mut done, span, leaf } = written?;
+        let Some(span) = span else { return Ok(done) };
         let ids: Vec<EntryId> = done.iter().flatten().flat_map(|done| &done.ids).cloned().collect();
         for (group, done) in groups.iter().zip(&mut done) {
             if done.is_ok()
@@ -239,15 +244,18 @@ impl Session {
         let is_stored = !matches!(state.backing, Backing::Pending { .. });
         let must_wait = is_stored && self.durability == Durability::Each;
         let ticket = must_wait.then(|| self.commit.written(PendingAppend { span, leaf }));
+        let reserved = self.listeners.reserve();
         drop(state);
-        self.listeners.tell(Writer::Other, foreign);
-        match (ticket, self.durability) {
-            (Some(ticket), _) => self.commit.wait(ticket, &*journal, || self.truncate_failed())?,
-            (None, Durability::Batched(delay)) if is_stored => self.flush_soon(delay, &journal)?,
-            _ => {}
+        let durable = match (ticket, self.durability) {
+            (Some(ticket), _) => self.commit.wait(ticket, &*journal, || self.truncate_failed()),
+            (None, Durability::Batched(delay)) if is_stored => self.flush_soon(delay, &journal),
+            _ => Ok(()),
+        };
+        // Entries that may not be on disk are in the log nevertheless.
+        if let (Some(reserved), Ok(()) | Err(Error::NotDurable(_))) = (reserved, &durable) {
+            reserved.settle(ids);
         }
-        self.listeners.tell(Writer::This, ids);
-        Ok(done)
+        durable.map(|()| done)
     }
 
     fn flush_soon(&self, delay: Duration, journal: &Arc<dyn Journal>) -> Result<()> {
@@ -405,9 +413,12 @@ impl Session {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn upgrade(&self) -> Result<Option<Upgrade>> {
-        let upgraded = self.state().upgrade()?;
-        self.listeners.tell(Writer::Other, upgraded.foreign);
-        Ok(upgraded.upgrade)
+        let (mut state, mut foreign) = (self.state(), Vec::new());
+        let upgraded = state.upgrade(&mut foreign);
+        self.listeners.add_foreign(foreign);
+        drop(state);
+        self.listeners.deliver();
+        upgraded
     }
 
     /// Plans [`upgrade`](Session::upgrade) and changes nothing.

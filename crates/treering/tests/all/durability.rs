@@ -68,6 +68,9 @@ fn a_failed_sync_fails_every_waiting_append_and_leaves_nothing() {
     const THREADS: u64 = 6;
     let (journal, session) = begun(Durability::Each);
     let (bytes, shown, leaf) = (journal.contents(), outline(&session), session.leaf());
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&told);
+    session.on_change(move |change| sink.lock().unwrap().extend(change.entries.clone()));
     journal.hold_syncs_until(journal.counts().appends + THREADS);
     journal.script_syncs([SyncFault::Fails]);
     let errors = Mutex::new(Vec::new());
@@ -88,8 +91,9 @@ fn a_failed_sync_fails_every_waiting_append_and_leaves_nothing() {
     assert_eq!(journal.counts().failed_syncs, 1, "one sync for all of them");
     assert_eq!(journal.contents(), bytes, "nothing in the log");
     assert_eq!((outline(&session), session.leaf()), (shown, leaf), "nothing in memory");
-    session.append(Message::user("again")).unwrap();
+    let again = session.append(Message::user("again")).unwrap();
     assert_eq!(open(&journal, Durability::None).tree().len(), 2);
+    assert_eq!(*told.lock().unwrap(), [again], "only what is in the log");
 }
 
 #[test]
@@ -139,8 +143,12 @@ fn what_others_have_built_on_is_not_taken_back() {
     let options = CreateOptions::new().durability(Durability::Each);
     let meddler = Arc::new(Meddler(Arc::clone(&journal)));
     let session = Session::in_journal(meddler, "/project", options).unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&told);
+    session.on_change(move |change| sink.lock().unwrap().extend(change.entries.clone()));
     let error = session.append(Message::user("ours")).unwrap_err();
     assert!(matches!(error, Error::NotDurable(_)), "written, but not durable: {error:?}");
+    assert_eq!(*told.lock().unwrap(), session.leaf().as_slice(), "listeners hear of it");
     let again = open(&journal, Durability::None);
     assert_eq!(again.tree().len(), 3, "ours stays, because theirs is its child");
     session.refresh().unwrap();

@@ -1,7 +1,7 @@
 //! The verbs of a session that other files do not cover: options, listeners, retries, tree views.
 
 use std::sync::{Arc, Mutex, mpsc};
-use treering::session::{Change, Creation, NewSession, Writer};
+use treering::session::{Change, Creation, Durability, NewSession, Writer};
 use treering::storage::MemoryJournal;
 use treering::{
     Catalog, CreateOptions, Dialect, EntryId, Error, ForkOptions, Message, NewEntry, OpenOptions,
@@ -200,9 +200,44 @@ fn every_append_of_many_threads_is_reported_once() {
     });
     // All threads are done, so that no change is still on its way.
     let mut received = received.lock().unwrap().clone();
+    assert_eq!(received, session.tree().ids().collect::<Vec<_>>(), "in the order of the log");
     received.sort();
     written.sort();
     assert_eq!(received, written);
+}
+
+#[test]
+fn changes_come_in_the_order_of_the_log_when_syncs_are_shared() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = CreateOptions::new().durability(Durability::Each);
+    let session = Session::create_at(file(&directory), "/project", options).unwrap();
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&received);
+    session.on_change(move |change| sink.lock().unwrap().extend(change.entries.clone()));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..20).for_each(|_| drop(session.append(Message::user("x")).unwrap())));
+        }
+    });
+    assert_eq!(*received.lock().unwrap(), session.tree().ids().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_removed_listener_hears_nothing_more() {
+    let session = Arc::new(Session::in_memory("/project"));
+    let (own, count) = (Arc::downgrade(&session), Arc::new(Mutex::new((None, 0))));
+    let inner = Arc::clone(&count);
+    let once = session.on_change(move |_| {
+        let mut state = inner.lock().unwrap();
+        state.1 += 1;
+        let Some((session, id)) = own.upgrade().zip(state.0) else { return };
+        assert!(session.remove_listener(id), "a listener may remove itself");
+    });
+    count.lock().unwrap().0 = Some(once);
+    session.append(Message::user("one")).unwrap();
+    session.append(Message::user("two")).unwrap();
+    assert_eq!(count.lock().unwrap().1, 1);
+    assert!(!session.remove_listener(once));
 }
 
 #[test]
