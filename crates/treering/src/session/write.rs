@@ -313,16 +313,22 @@ impl Session {
     ///
     /// Fails with [`Error::UnknownEntry`] if there is no such entry.
     pub fn branch(&self, position: impl Into<Position>) -> Result<Option<EntryId>> {
-        let (target, is_there) = {
-            let state = self.state();
-            let target = state.entry_at(&position.into())?;
-            let is_there = state.leaf == target && state.file_leaf()? == target;
-            (target, is_there)
-        };
-        if !is_there {
+        let target = self.entry_at(&position.into())?;
+        // Another writer may have moved the file's leaf, which an append would find out.
+        if self.is_at(&target)? {
+            self.refresh()?;
+        }
+        if !self.is_at(&target)? {
             self.append_all(&[NewEntry::leaf(target.as_ref())])?;
         }
         Ok(target)
+    }
+
+    /// Returns whether an entry is both the session's own leaf and that of the file, as far as this
+    /// session has read it.
+    fn is_at(&self, target: &Option<EntryId>) -> Result<bool> {
+        let state = self.state();
+        Ok(state.leaf == *target && state.file_leaf()? == *target)
     }
 
     /// Moves this session's leaf without recording the move, so that neither other readers nor a

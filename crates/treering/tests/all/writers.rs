@@ -155,6 +155,20 @@ fn entries_of_others_are_told_even_if_the_append_fails() {
 }
 
 #[test]
+fn moving_the_leaf_to_where_it_was_overrules_a_move_of_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, ours, theirs, first) = two(directory.path());
+    let other = theirs.append(Message::user("theirs")).unwrap();
+    assert_eq!(ours.branch(&first).unwrap(), Some(first.clone()));
+    let again = Session::open(&file).unwrap();
+    assert!(again.tree().contains(&other));
+    assert_eq!(again.leaf(), Some(first.clone()), "the move survives a restart");
+    let length = ours.log_length();
+    ours.branch(&first).unwrap();
+    assert_eq!(ours.log_length(), length, "nothing to record");
+}
+
+#[test]
 fn listeners_may_use_the_session() {
     let directory = tempfile::tempdir().unwrap();
     let (_, ours, theirs, _) = two(directory.path());
