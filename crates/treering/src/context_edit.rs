@@ -42,6 +42,10 @@ impl Session {
     /// message's tool calls are removed with it. Returns the ids of the context edits, which are
     /// appended in one write.
     ///
+    /// # Errors
+    ///
+    /// As [`plan_drop`](Session::plan_drop) and [`apply_edit`](Session::apply_edit).
+    ///
     /// ```
     /// use treering::{Message, Session};
     /// let session = Session::in_memory("/project");
@@ -65,7 +69,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// As [`plan_drop`](Session::plan_drop).
+    /// As [`plan_replace`](Session::plan_replace) and [`apply_edit`](Session::apply_edit).
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -83,6 +87,10 @@ impl Session {
     /// Undoes earlier edits of entries, from the leaf on: the original content counts again. The
     /// results of a message's tool calls are restored with it. Returns the ids of the context
     /// edits.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan_restore`](Session::plan_restore) and [`apply_edit`](Session::apply_edit).
     pub fn restore_in_context(
         &self,
         entries: impl IntoIterator<Item = impl AsRef<str>>,
@@ -94,8 +102,9 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Fails with [`Error::NotOnPath`] or [`Error::NotEditable`] if an entry does not contribute to
-    /// the context at the leaf.
+    /// Fails with [`Error::UnknownEntry`] if there is no entry with exactly such an id, and with
+    /// [`Error::NotOnPath`] or [`Error::NotEditable`] if an entry does not contribute to the context
+    /// at the leaf, was removed before, or cannot be removed alone.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -131,6 +140,11 @@ impl Session {
     }
 
     /// Plans [`replace_in_context`](Session::replace_in_context) and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan_drop`](Session::plan_drop), and with [`Error::NotEditable`] if the entry has no text
+    /// that can be replaced.
     pub fn plan_replace(&self, entry: impl AsRef<str>, text: &str) -> Result<EditPlan> {
         let seen = EditableContext::at_leaf(self)?;
         let at = seen.find(entry.as_ref())?;
@@ -149,6 +163,11 @@ impl Session {
     }
 
     /// Plans [`restore_in_context`](Session::restore_in_context) and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan_drop`](Session::plan_drop), and with [`Error::NotEditable`] if no edit applies to an
+    /// entry.
     pub fn plan_restore(
         &self,
         entries: impl IntoIterator<Item = impl AsRef<str>>,
@@ -167,9 +186,14 @@ impl Session {
         seen.plan(&asked, all, |found| Some(found.own_content()))
     }
 
-    /// Appends the planned context edits in one write, below the leaf they were planned for.
+    /// Appends the planned context edits to the leaf they were planned for, in one write.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::LeafMoved`] if the session's leaf has moved since, and as
+    /// [`append`](Session::append) does.
     pub fn apply_edit(&self, plan: &EditPlan) -> Result<Vec<EntryId>> {
-        self.append_all(&plan.entries)
+        self.append_planned(plan.leaf.as_ref(), &plan.entries)
     }
 }
 
@@ -317,9 +341,6 @@ impl EditableContext {
             if !asked.contains(&at) {
                 plan.companions.push(found.id.clone());
             }
-        }
-        if let Some(first) = plan.entries.first_mut() {
-            *first = first.clone().with_parent(plan.leaf.clone());
         }
         Ok(plan)
     }

@@ -118,12 +118,13 @@ pub enum Error {
     /// The entry cannot be written.
     #[error("invalid entry: {0}")]
     InvalidEntry(String),
-    /// Another writer has appended: the session's newest entry is not the expected one.
+    /// The leaf is not the expected one, because entries were appended or the leaf was moved. Nothing
+    /// was written. A plan should be made again.
     #[error("the leaf has moved: expected {}, found {}", name(expected), name(actual))]
     LeafMoved {
         /// The leaf that the caller expected.
         expected: Option<EntryId>,
-        /// The leaf of the file.
+        /// The leaf that was found.
         actual: Option<EntryId>,
     },
     /// The session's file was deleted while it was open. Nothing was written.

@@ -117,7 +117,7 @@ fn compact(session: &Session, args: &Args) -> Answer {
         None => SummarySource::Summarizer,
     };
     let entry = prepared.entry(&summary, source)?;
-    Ok(ids(session.append_expecting(&prepared.leaf, &[entry])?))
+    Ok(ids(vec![session.apply_compaction(&prepared, entry)?]))
 }
 
 /// Returns the summary that the answers to the requests of a compaction make. Without an answer to

@@ -288,9 +288,8 @@ fn compact_session(session: &Session, new: &NewCompaction) -> Result<Compacted, 
         None => extract(&plan),
     };
     let entry = plan.entry(&summary, SummarySource::Summarizer)?;
-    let ids = session.append_expecting(Position::Entry(plan.leaf.clone()), &[entry])?;
+    compacted.id = Some(session.apply_compaction(&plan, entry)?.to_string());
     compacted.compacted = true;
-    compacted.id = ids.first().map(EntryId::to_string);
     compacted.summary = Some(summary);
     Ok(compacted)
 }

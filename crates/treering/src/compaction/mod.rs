@@ -5,7 +5,7 @@
 //! entries that are asked for, `estimate` measures them, `cut` finds where to cut, and `plan` holds
 //! the decision. `prepare` collects what a summarizer needs, with the `files` that tool calls
 //! touched and the combined `system` prompt; `text` writes the requests. Nothing is written to the
-//! session; a driver asks a summarizer and appends the result.
+//! session until [`Session::apply_compaction`]; the caller asks a summarizer before that.
 
 mod cut;
 mod estimate;
@@ -25,8 +25,9 @@ pub use text::{
 };
 
 use crate::context::{ContextMessage, Model};
-use crate::entry::{NewEntry, Role};
-use crate::error::Result;
+use crate::entry::{Kind, NewEntry, Role};
+use crate::error::{Error, Result};
+use crate::id::EntryId;
 use crate::position::Position;
 use crate::session::Session;
 use outline::Outline;
@@ -221,6 +222,39 @@ impl Session {
         let Some(leaf) = leaf else { return Ok(Preparation::TooSmall) };
         let id = view.tree().id(leaf);
         plan::plan(id, view.projection(Some(leaf))?, settings)
+    }
+
+    /// Appends a planned compaction to the leaf that it was planned for. `entry` is the one that
+    /// [`Prepared::entry`] returns, perhaps with the [usage](NewEntry::with_usage) of its summary.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::LeafMoved`] if that is no longer the active leaf of the file, with
+    /// [`Error::InvalidEntry`] if `entry` is not a compaction, and as
+    /// [`append`](Session::append) does.
+    ///
+    /// ```
+    /// use treering::compaction::{CompactionSettings, SummarySource};
+    /// use treering::{Message, Session};
+    /// let session = Session::in_memory("/project");
+    /// session.append(Message::user("Name a color."))?;
+    /// session.append(Message::user("Another one."))?;
+    /// let settings = CompactionSettings::new().keep_recent_tokens(1);
+    /// if let Some(plan) = session.plan_compaction(&settings)?.ready() {
+    ///     let plan = plan.read()?;
+    ///     let entry = plan.entry("The user asked for colors.", SummarySource::Summarizer)?;
+    ///     session.apply_compaction(&plan, entry)?;
+    /// }
+    /// assert!(session.context()?.messages[0].view().text().contains("asked for colors"));
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn apply_compaction(&self, plan: &Prepared, entry: NewEntry) -> Result<EntryId> {
+        if entry.kind() != Kind::Compaction {
+            let why = "it is not a compaction: append the entry that the plan returns";
+            return Err(Error::InvalidEntry(why.to_owned()));
+        }
+        let mut ids = self.append_expecting(&plan.leaf, &[entry])?;
+        ids.pop().ok_or_else(|| Error::InvalidEntry("nothing to append".into()))
     }
 
     /// Returns the size of the context at the leaf: the provider's last count, plus estimates for

@@ -24,7 +24,7 @@ use crate::time;
 /// let settings = CompactionSettings::new().keep_recent_tokens(1);
 /// let prepared = session.plan_compaction(&settings)?.ready().unwrap().read()?;
 /// let entry = prepared.entry("Two questions were asked.", SummarySource::Summarizer)?;
-/// session.append(entry)?;
+/// session.apply_compaction(&prepared, entry)?;
 /// # Ok::<(), treering::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]

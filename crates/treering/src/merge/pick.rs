@@ -91,6 +91,10 @@ impl Session {
     /// that names the original. Tool calls are copied with their results. Entries that are already
     /// on the path are not copied again. Returns the ids of the copies.
     ///
+    /// # Errors
+    ///
+    /// As [`plan_pick`](Session::plan_pick) and [`apply_pick`](Session::apply_pick).
+    ///
     /// ```
     /// use treering::{Message, Session};
     /// use treering::merge::Selection;
@@ -110,8 +114,11 @@ impl Session {
         self.cherry_pick_from(self, selection)
     }
 
-    /// Copies entries of another session to the leaf, as `cherry_pick`
-    /// does.
+    /// Copies entries of another session to the leaf, as [`cherry_pick`](Session::cherry_pick) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan_pick`](Session::plan_pick) and [`apply_pick`](Session::apply_pick).
     pub fn cherry_pick_from(
         &self,
         source: &Session,
@@ -121,6 +128,12 @@ impl Session {
     }
 
     /// Plans a cherry-pick from `source` (which may be this session) and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`] if `source` does not have a selected entry, with
+    /// [`Error::NotOnPath`] if the first one is not above the last one, and with
+    /// [`Error::NotPickable`] if none of them is part of a conversation.
     ///
     /// ```
     /// use treering::merge::{Repeated, Selection};
@@ -157,11 +170,16 @@ impl Session {
         Ok(PickPlan::new(target.leaf(), copies))
     }
 
-    /// Appends the planned copies, in order, below the leaf they were planned for. Returns their
-    /// ids; copied context edits follow them.
+    /// Appends the planned copies, in order, to the leaf they were planned for. Returns their ids;
+    /// copied context edits follow them.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::LeafMoved`] if the session's leaf has moved since, and as
+    /// [`append`](Session::append) does.
     pub fn apply_pick(&self, pick: &PickPlan) -> Result<Vec<EntryId>> {
         let entries = pick.copies.to_entries(pick.into.clone(), |count| self.fresh_ids(count))?;
-        let mut ids = self.append_all(&entries)?;
+        let mut ids = self.append_planned(pick.into.as_ref(), &entries)?;
         ids.truncate(pick.copies.entries.len());
         Ok(ids)
     }

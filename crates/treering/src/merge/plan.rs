@@ -134,6 +134,11 @@ impl MergePlan {
 
     /// Returns the entry of a merge by summary, without a parent: it should be appended below
     /// [`into`](MergePlan::into), or below entries that were appended to that branch since.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::InvalidEntry`] if the details are not a JSON object, or the usage is not
+    /// JSON.
     pub fn entry(&self, summary: MergeSummary<'_>) -> Result<NewEntry> {
         let mut entry = NewEntry::branch_summary(Some(&self.from), summary.text)
             .with("details", &self.details(summary.details)?)?;
@@ -171,6 +176,11 @@ impl Session {
     /// Plans the merge of the branch that ends at a position into this one, with as many of its
     /// newest messages for a summarizer as fit into `budget` tokens (see
     /// [`branch_budget`](crate::branch_summary::branch_budget)). Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`] if the session does not have the entry, and if the file
+    /// cannot be read.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -222,25 +232,41 @@ impl Session {
         })))
     }
 
-    /// Merges by summary: appends one branch summary below the leaf that the plan was made for,
-    /// with a record of the merge in its `details`. Returns its id.
+    /// Merges by summary: appends one branch summary to the leaf that the plan was made for, with a
+    /// record of the merge in its `details`. Returns its id.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::LeafMoved`] if the session's leaf has moved since: the summary can be used
+    /// with a new plan. Fails with [`Error::InvalidEntry`] if the details are not a JSON object, and as
+    /// [`append`](Session::append) does.
     pub fn apply_merge_summary(
         &self,
         plan: &MergePlan,
         summary: MergeSummary<'_>,
     ) -> Result<EntryId> {
-        self.append(plan.entry(summary)?.with_parent(plan.into.clone()))
+        let mut ids = self.append_planned(plan.into.as_ref(), &[plan.entry(summary)?])?;
+        ids.pop().ok_or_else(|| Error::InvalidEntry("nothing to append".into()))
     }
 
     /// Plans [`apply_merge`](Session::apply_merge) and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`] if the plan was made for another session, and if the file
+    /// cannot be read.
     pub fn plan_merge_copies(&self, plan: &MergePlan) -> Result<PickPlan> {
         Ok(PickPlan::new(plan.into.clone(), self.merge_copies(plan)?))
     }
 
     /// Merges by copies: appends the new entries, as [`cherry_pick`](Session::cherry_pick) would
-    /// copy them, and a record of the merge, in one write below the leaf that the plan was made
-    /// for. If a crash interrupts the write, there is no record, and the next merge copies the
-    /// rest.
+    /// copy them, and a record of the merge, in one write to the leaf that the plan was made for. If
+    /// a crash interrupts the write, there is no record, and the next merge copies the rest.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::LeafMoved`] if the session's leaf has moved since, and as
+    /// [`append`](Session::append) does.
     ///
     /// ```
     /// use treering::merge::Merge;
@@ -260,12 +286,8 @@ impl Session {
         self.check_writable()?;
         let copies = self.merge_copies(plan)?;
         let mut entries = copies.to_entries(plan.into.clone(), |count| self.fresh_ids(count))?;
-        let mut record = NewEntry::custom(MERGE_TYPE, Some(&plan.record()))?;
-        if entries.is_empty() {
-            record = record.with_parent(plan.into.clone());
-        }
-        entries.push(record);
-        let mut ids = self.append_all(&entries)?;
+        entries.push(NewEntry::custom(MERGE_TYPE, Some(&plan.record()))?);
+        let mut ids = self.append_planned(plan.into.as_ref(), &entries)?;
         let record = ids.pop().ok_or_else(|| Error::InvalidEntry("nothing to append".into()))?;
         ids.truncate(copies.entries.len());
         Ok(Merged { copies: ids, record })

@@ -26,6 +26,8 @@ pub(crate) enum Expect<'a> {
     Nothing,
     /// The writer expects nothing: the entries are appended to the leaf of the log.
     LogLeaf,
+    /// The writer expects this position to be the session's own leaf, and appends to it.
+    OwnLeaf(&'a Position),
     /// The writer expects this position to be the leaf of the log.
     Leaf(&'a Position),
     /// The writer expects a position to be the leaf of the log, and decides which leaves move.
@@ -162,7 +164,7 @@ impl State {
     /// Returns the lines of all groups that are not refused, and the outcome of each group.
     fn add_groups(&mut self, groups: &[Group<'_>]) -> Result<(Batch, Vec<AppendedGroup>)> {
         let leaf = match groups {
-            [Group { expect: Expect::Nothing, .. }] => self.leaf.clone(),
+            [Group { expect: Expect::Nothing | Expect::OwnLeaf(_), .. }] => self.leaf.clone(),
             _ => self.log_leaf()?,
         };
         let count = groups.iter().map(|group| group.entries.len()).sum();
@@ -182,7 +184,10 @@ impl State {
     }
 
     fn add_group(&mut self, group: &Group<'_>, batch: &mut Batch) -> Result<()> {
-        if let Expect::Leaf(expected) | Expect::Branch(LeafMoves { expected, .. }) = group.expect {
+        if let Expect::OwnLeaf(expected)
+        | Expect::Leaf(expected)
+        | Expect::Branch(LeafMoves { expected, .. }) = group.expect
+        {
             let expected = self.named(expected);
             if expected != batch.leaf.as_ref() {
                 let (expected, actual) = (expected.cloned(), batch.leaf.clone());

@@ -206,6 +206,16 @@ impl Session {
         self.write_groups(&groups)
     }
 
+    /// Appends the entries of a plan in one write, if the session's leaf is still the one that the plan
+    /// was made for.
+    pub(crate) fn append_planned(
+        &self,
+        leaf: Option<&EntryId>,
+        entries: &[NewEntry],
+    ) -> Result<Vec<EntryId>> {
+        self.write(entries, Expect::OwnLeaf(&Position::from(leaf)))
+    }
+
     fn write(&self, entries: &[NewEntry], expect: Expect<'_>) -> Result<Vec<EntryId>> {
         if entries.is_empty() {
             return Ok(Vec::new());

@@ -46,6 +46,7 @@ mod merges_random;
 mod new_files;
 mod operations;
 mod picks;
+mod plans;
 mod processes;
 mod provider_rules;
 mod providers;

@@ -3,7 +3,7 @@
 
 use super::support::selection;
 use crate::support::{
-    assistant, calls, compaction, entry, file, join, label, leaf, open, path, result, sources, user,
+    assistant, calls, compaction, entry, file, join, label, leaf, open, result, sources, user,
 };
 use tempfile::TempDir;
 use treering::merge::{PickPlan, Repeated, Selection};
@@ -308,13 +308,4 @@ fn every_dialect_that_is_written_keeps_where_copies_come_from() {
             }
         }
     }
-}
-
-#[test]
-fn a_pick_stays_where_it_was_planned_for() {
-    let session = open(file(&story()));
-    let plan = planned(&session, "b");
-    session.append(treering::Message::user("meanwhile")).unwrap();
-    let copies = session.apply_pick(&plan).unwrap();
-    assert_eq!(path(&session, copies[0].as_str()), format!("a m {}", copies[0]));
 }
