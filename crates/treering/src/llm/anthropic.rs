@@ -1,7 +1,8 @@
 //! Builds requests to Anthropic's Messages API.
 
 use super::request::{
-    ContentPart, Refused, Speaker, Turn, Turns, member, quoted, refuse_misplaced,
+    ContentPart, Refused, Speaker, Turn, Turns, is_encrypted_reasoning, member, quoted,
+    refuse_misplaced,
 };
 use super::{CacheControl, ContextRepair, ProviderRequest, RequestOptions};
 use crate::context::Context;
@@ -13,13 +14,16 @@ const BREAKPOINT: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 const OPENING: &str = "(The conversation begins with an answer.)";
 const CUT_OFF: &str = "(The answer was cut off here.)";
 const ERROR_IMAGES: &str = "(Images of failed tool calls follow.)";
+const ONLY_IMAGES: &str = "(The images of this result follow.)";
+const NO_OUTPUT: &str = "(no output)";
 
 impl Context {
     /// Returns the `system`, `messages` and `tools` of a request to Anthropic's Messages API.
     ///
     /// The context is paired [strictly](super::Pairing::Strict). All results of one answer's calls
     /// are in the user message after it; consecutive messages of the same role are joined; thinking
-    /// is sent back with its signature, or left out and reported if it has none of this API.
+    /// is sent back with its signature, or left out and reported if it has none of this API. A request
+    /// that ends with an answer asks the API to continue it, which newer models refuse.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -33,7 +37,7 @@ impl Context {
     /// ```
     pub fn to_anthropic(&self, options: &RequestOptions) -> ProviderRequest {
         let llm = self.strict(options);
-        let mut turns = Turns::read(&llm, options);
+        let mut turns = Turns::read(&llm, options, may_sign);
         turns.retain(|speaker, part| match (speaker, part) {
             (_, ContentPart::Thinking { signature, .. })
                 if !signature.as_deref().is_some_and(is_signature) =>
@@ -55,10 +59,20 @@ impl Context {
     }
 }
 
+/// Returns whether thinking that came through `api` may have a signature of this API: other servers
+/// offer its models, too.
+fn may_sign(api: &str) -> bool {
+    let others = ["azure-openai", "google", "mistral", "openai"];
+    !others.iter().any(|other| api.starts_with(other))
+}
+
 /// Returns whether the API may have signed a thought so. Agents store something else in the same place
-/// for other APIs: the reasoning item, or the name of the field that the text came in.
+/// for other APIs: the reasoning item or a list of items, its encrypted part, or the name of the field
+/// that the text came in.
 fn is_signature(signature: &str) -> bool {
     !signature.starts_with('{')
+        && !signature.starts_with("[{")
+        && !is_encrypted_reasoning(signature)
         && !matches!(signature, "reasoning" | "reasoning_content" | "reasoning_text")
 }
 
@@ -212,7 +226,7 @@ fn block(part: &ContentPart<'_>) -> String {
             quoted(text),
             quoted(signature.as_deref().unwrap_or_default())
         ),
-        ContentPart::Call { id, name, arguments } => format!(
+        ContentPart::Call { id, name, arguments, .. } => format!(
             "{{\"type\":\"tool_use\",\"id\":{},\"name\":{},\"input\":{arguments}}}",
             quoted(id),
             quoted(name)
@@ -225,7 +239,11 @@ fn tool_result(call: &str, is_error: bool, parts: &[ContentPart<'_>]) -> (String
     let is_image = |part: &&ContentPart<'_>| matches!(part, ContentPart::Image { .. });
     let (late, inside): (Vec<_>, Vec<_>) =
         parts.iter().partition(|part| is_error && is_image(part));
-    let content: Vec<String> = inside.into_iter().map(block).collect();
+    let mut content: Vec<String> = inside.into_iter().map(block).collect();
+    // The API refuses an error without a text.
+    if is_error && content.is_empty() {
+        content.push(text_block(if late.is_empty() { NO_OUTPUT } else { ONLY_IMAGES }));
+    }
     let mut out = "{\"type\":\"tool_result\"".to_owned();
     member(&mut out, "tool_use_id", call);
     if !content.is_empty() {

@@ -79,6 +79,28 @@ pub(super) fn standard_base64(data: &str) -> Option<Cow<'_, str>> {
     (!out.is_empty()).then(|| Cow::Owned(out + padding))
 }
 
+/// Returns the media type of an image: the one that its data shows, because providers refuse any other,
+/// or else the one that the session names.
+pub(super) fn media_type<'a>(data: &str, named: Cow<'a, str>) -> Cow<'a, str> {
+    // The first bytes of each format, in Base64.
+    const BEGINNINGS: [(&str, &str); 4] = [
+        ("iVBORw0KGgo", "image/png"),
+        ("/9j/", "image/jpeg"),
+        ("R0lGODdh", "image/gif"),
+        ("R0lGODlh", "image/gif"),
+    ];
+    if let Some((_, shown)) = BEGINNINGS.iter().find(|(beginning, _)| data.starts_with(beginning)) {
+        return Cow::Borrowed(shown);
+    }
+    match &*named {
+        _ if data.starts_with("UklGR") && data.get(11..16) == Some("XRUJQ") => {
+            Cow::Borrowed("image/webp")
+        }
+        "image/jpg" => Cow::Borrowed("image/jpeg"),
+        _ => named,
+    }
+}
+
 /// Returns the message without empty text blocks, or `None` if it has no other content. A tool
 /// result may be empty.
 fn without_empty(

@@ -29,7 +29,7 @@ impl Context {
     /// ```
     pub fn to_openai_chat(&self, options: &RequestOptions) -> ProviderRequest {
         let llm = self.strict(options);
-        let mut turns = Turns::read(&llm, options);
+        let mut turns = Turns::read(&llm, options, |_| true);
         turns.retain(|speaker, part| match (speaker, part) {
             (_, ContentPart::Thinking { .. }) => Err(Refused::Thinking),
             (speaker, part) => refuse_misplaced(speaker, part),
@@ -114,7 +114,7 @@ fn assistant(turn: &Turn<'_>) -> String {
         .parts
         .iter()
         .filter_map(|part| match part {
-            ContentPart::Call { id, name, arguments } => Some(format!(
+            ContentPart::Call { id, name, arguments, .. } => Some(format!(
                 "{{\"id\":{},\"type\":\"function\",\"function\":{{\"name\":{},\"arguments\":{}}}}}",
                 quoted(id),
                 quoted(name),

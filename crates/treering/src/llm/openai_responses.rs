@@ -1,7 +1,8 @@
 //! Builds requests to OpenAI's Responses API.
 
 use super::request::{
-    ContentPart, Refused, Speaker, Turn, Turns, member, quoted, refuse_misplaced,
+    ContentPart, Refused, Speaker, Turn, Turns, is_encrypted_reasoning, member, quoted,
+    refuse_misplaced,
 };
 use super::{ProviderRequest, RequestOptions};
 use crate::context::Context;
@@ -16,8 +17,8 @@ impl Context {
     /// Returns the `instructions`, `input` and `tools` of a request to OpenAI's Responses API.
     ///
     /// The context is paired [strictly](super::Pairing::Strict). Reasoning is sent back once if its
-    /// signature is a reasoning item of the API and a part of the answer follows it, and otherwise
-    /// left out and reported.
+    /// signature is a reasoning item of the API, or the encrypted content of one, and a part of the
+    /// answer follows it; otherwise it is left out and reported.
     ///
     /// ```
     /// use treering::{Message, Session};
@@ -31,12 +32,13 @@ impl Context {
     /// ```
     pub fn to_openai_responses(&self, options: &RequestOptions) -> ProviderRequest {
         let llm = self.strict(options);
-        let mut turns = Turns::read(&llm, options);
+        let mut turns = Turns::read(&llm, options, |_| true);
         keep_call_ids(&mut turns);
         let mut seen = HashSet::new();
         turns.retain(|speaker, part| match (speaker, part) {
             (_, ContentPart::Thinking { signature, .. }) => match signature.as_deref() {
                 Some(item) if is_reasoning_item(item) && is_first(item, &mut seen) => Ok(()),
+                Some(content) if is_encrypted_reasoning(content) => Ok(()),
                 _ => Err(Refused::Thinking),
             },
             (speaker, part) => refuse_misplaced(speaker, part),
@@ -84,7 +86,7 @@ fn keep_call_ids(turns: &mut Turns<'_>) {
 }
 
 /// Removes the ids of texts, except those that follow a reasoning item in the same message: the API
-/// refuses an id whose reasoning item is missing, and one that occurs twice.
+/// refuses an id whose reasoning item is missing, and one that occurs twice. The phase of a text stays.
 fn keep_message_ids(turns: &mut Turns<'_>) {
     let mut seen = HashSet::new();
     for turn in &mut turns.turns {
@@ -95,7 +97,8 @@ fn keep_message_ids(turns: &mut Turns<'_>) {
                 ContentPart::Text { signature, .. } => {
                     let id = signature.as_deref().and_then(message_id);
                     if !has_reasoning || id.is_some_and(|id| !seen.insert(id)) {
-                        *signature = None;
+                        let phase = signature.as_deref().and_then(phase);
+                        *signature = phase.map(|phase| format!("{{\"phase\":\"{phase}\"}}").into());
                     }
                 }
                 _ => {}
@@ -165,23 +168,53 @@ fn output(part: &ContentPart<'_>) -> Option<String> {
                 member(&mut out, "id", &id);
                 out += ",\"status\":\"completed\"";
             }
+            if let Some(phase) = signature.as_deref().and_then(phase) {
+                member(&mut out, "phase", phase);
+            }
             out += &format!(
                 ",\"content\":[{{\"type\":\"output_text\",\"text\":{},\"annotations\":[]}}]}}",
                 quoted(text)
             );
             Some(out)
         }
-        ContentPart::Thinking { signature, .. } => {
-            signature.as_deref().map(|item| json::to_unicode(item.as_bytes()).into_owned())
-        }
-        ContentPart::Call { id, name, arguments } => {
+        ContentPart::Thinking { text, signature, .. } => match signature.as_deref() {
+            Some(content) if is_encrypted_reasoning(content) => Some(reasoning(text, content)),
+            item => item.map(|item| json::to_unicode(item.as_bytes()).into_owned()),
+        },
+        ContentPart::Call { id, name, arguments, namespace } => {
             let mut out = "{\"type\":\"function_call\"".to_owned();
             member(&mut out, "call_id", id);
             member(&mut out, "name", name);
             member(&mut out, "arguments", arguments);
+            // The API refuses a call of a tool in a namespace without it.
+            if let Some(namespace) = namespace {
+                member(&mut out, "namespace", namespace);
+            }
             Some(out + "}")
         }
         ContentPart::Image { .. } => None,
+    }
+}
+
+/// Returns a reasoning item with this encrypted content.
+fn reasoning(summary: &str, content: &str) -> String {
+    let mut out = "{\"type\":\"reasoning\"".to_owned();
+    let summary = match summary {
+        "" => String::new(),
+        summary => format!("{{\"type\":\"summary_text\",\"text\":{}}}", quoted(summary)),
+    };
+    out += &format!(",\"summary\":[{summary}]");
+    member(&mut out, "encrypted_content", content);
+    out + "}"
+}
+
+/// Returns the phase of the answer that a text belongs to. A model that loses it may take a comment
+/// for the final answer.
+fn phase(signature: &str) -> Option<&'static str> {
+    match json::get(signature.as_bytes(), "phase")? {
+        b"\"commentary\"" => Some("commentary"),
+        b"\"final_answer\"" => Some("final_answer"),
+        _ => None,
     }
 }
 
@@ -198,5 +231,6 @@ fn tool(tool: &super::Tool) -> String {
     let mut out = "{\"type\":\"function\"".to_owned();
     member(&mut out, "name", &tool.name);
     member(&mut out, "description", &tool.description);
-    format!("{out},\"parameters\":{}}}", tool.parameters)
+    // By default, the API makes optional arguments required.
+    format!("{out},\"parameters\":{},\"strict\":false}}", tool.parameters)
 }

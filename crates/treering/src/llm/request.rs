@@ -1,6 +1,6 @@
 //! The parts of a request that all providers share: options, messages as typed values, tool definitions.
 
-use super::clean::{is_blank, standard_base64};
+use super::clean::{is_blank, media_type, standard_base64};
 use super::system::DeclaredTools;
 use super::{ContextRepair, LlmContext, Pairing};
 use crate::context::{Context, Model};
@@ -9,6 +9,8 @@ use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::json;
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::iter;
 
 /// The part of a request to a provider that comes from a context.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +74,8 @@ impl RequestOptions {
     }
 
     /// Sets the model that the request is for: thinking that another model signed is then left out,
-    /// because providers refuse it. Without a model, all thinking is sent.
+    /// because providers refuse it. Without a model, all thinking is sent that the API may have
+    /// signed.
     #[must_use]
     pub fn with_model(mut self, model: Model) -> Self {
         self.model = Some(model);
@@ -121,7 +124,8 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// Creates a definition. `parameters` is a JSON Schema of the arguments, as an object.
+    /// Creates a definition. `parameters` is a JSON Schema of the arguments, as an object. Providers
+    /// require its members `type` and `properties`: they are added if they are missing.
     ///
     /// # Errors
     ///
@@ -142,9 +146,21 @@ impl Tool {
             let why = format!("the parameters of the tool {name:?} are not a JSON object");
             return Err(Error::InvalidOption(why));
         }
-        let parameters = json::to_unicode(parameters).into_owned();
+        let parameters = complete_schema(json::to_unicode(parameters));
         Ok(Tool { name, description: description.into(), parameters })
     }
+}
+
+/// Returns the schema with the members that providers require of the schema of an object.
+fn complete_schema(schema: Cow<'_, str>) -> String {
+    let mut schema = schema.into_owned();
+    for (key, value) in [("type", "\"object\""), ("properties", "{}")] {
+        if matches!(json::get(schema.as_bytes(), key), None | Some(b"null")) {
+            let complete = json::with_member(schema.as_bytes(), key, value.as_bytes());
+            schema = String::from_utf8_lossy(&complete).into_owned();
+        }
+    }
+    schema
 }
 
 /// A message of a strictly paired context.
@@ -165,10 +181,26 @@ pub(super) enum Speaker<'a> {
 
 /// A block of a message's content.
 pub(super) enum ContentPart<'a> {
-    Text { text: Cow<'a, str>, signature: Option<Cow<'a, str>> },
-    Image { data: Cow<'a, str>, mime_type: Cow<'a, str> },
-    Thinking { text: Cow<'a, str>, signature: Option<Cow<'a, str>>, is_redacted: bool },
-    Call { id: Cow<'a, str>, name: Cow<'a, str>, arguments: String },
+    Text {
+        text: Cow<'a, str>,
+        signature: Option<Cow<'a, str>>,
+    },
+    Image {
+        data: Cow<'a, str>,
+        mime_type: Cow<'a, str>,
+    },
+    Thinking {
+        text: Cow<'a, str>,
+        signature: Option<Cow<'a, str>>,
+        is_redacted: bool,
+    },
+    Call {
+        id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        arguments: String,
+        /// The namespace that OpenAI's Responses API has the tool in.
+        namespace: Option<Cow<'a, str>>,
+    },
 }
 
 impl ContentPart<'_> {
@@ -187,8 +219,15 @@ pub(super) struct Turns<'a> {
 }
 
 impl<'a> Turns<'a> {
-    pub(super) fn read(llm: &'a LlmContext, options: &RequestOptions) -> Self {
+    /// Reads the messages. Thinking is kept if the requested model wrote it, by an API that
+    /// `can_replay` accepts.
+    pub(super) fn read(
+        llm: &'a LlmContext,
+        options: &RequestOptions,
+        can_replay: impl Fn(&str) -> bool,
+    ) -> Self {
         let mut turns = Turns { turns: Vec::new(), repairs: llm.repairs.clone() };
+        let changed: HashSet<&EntryId> = llm.repairs.iter().filter_map(text_replaced).collect();
         for message in &llm.messages {
             let view = MessageView::new(&message.json);
             let speaker = match view.role() {
@@ -201,9 +240,13 @@ impl<'a> Turns<'a> {
                 _ if view.role_name() == "developer" => Speaker::System,
                 _ => Speaker::User,
             };
-            let replays =
-                matches!(speaker, Speaker::Assistant) && is_by(view, options.model.as_ref());
-            let parts = turns.parts(view, &message.entry, replays);
+            let replays = matches!(speaker, Speaker::Assistant)
+                && is_by(view, options.model.as_ref())
+                && view.field("api").is_none_or(|api| can_replay(&api));
+            let mut parts = turns.parts(view, &message.entry, replays);
+            if changed.contains(&message.entry) {
+                turns.drop_changed_thinking(&mut parts, &message.entry);
+            }
             if !parts.is_empty() || matches!(speaker, Speaker::Tool { .. }) {
                 let is_cut_off = matches!(speaker, Speaker::Assistant)
                     && matches!(view.field("stopReason").as_deref(), Some("error" | "aborted"));
@@ -242,6 +285,9 @@ impl<'a> Turns<'a> {
                 Some(ContentPart::Text { text, .. }) if !replays => {
                     parts.push(ContentPart::Text { text, signature: None });
                 }
+                Some(ContentPart::Call { id, name, arguments, .. }) if !replays => {
+                    parts.push(ContentPart::Call { id, name, arguments, namespace: None });
+                }
                 part => parts.extend(part),
             }
         }
@@ -270,17 +316,25 @@ impl<'a> Turns<'a> {
                     Some(Cow::Owned(standard)) => Cow::Owned(standard),
                     _ => data,
                 };
-                ContentPart::Image { data, mime_type: required("mimeType") }
+                let mime_type = media_type(&data, required("mimeType"));
+                ContentPart::Image { data, mime_type }
             }
             "thinking" => ContentPart::Thinking {
                 text: required("thinking"),
                 signature: field("thinkingSignature").filter(|signature| !signature.is_empty()),
                 is_redacted: json::get(block, "redacted") == Some(b"true"),
             },
+            // The form in which omp stores it.
+            "redactedThinking" => ContentPart::Thinking {
+                text: Cow::Borrowed(""),
+                signature: field("data").filter(|data| !data.is_empty()),
+                is_redacted: true,
+            },
             "toolCall" => {
                 let id = required("id");
                 let arguments = self.arguments(json::get(block, "arguments"), entry, &id);
-                ContentPart::Call { id, name: required("name"), arguments }
+                let namespace = field("namespace").filter(|namespace| !namespace.is_empty());
+                ContentPart::Call { id, name: required("name"), arguments, namespace }
             }
             _ => {
                 let block = kind.into_owned();
@@ -288,6 +342,20 @@ impl<'a> Turns<'a> {
                 return None;
             }
         })
+    }
+
+    /// Removes and reports the thinking of a changed message that has replaced characters itself:
+    /// its signature does not match any more.
+    fn drop_changed_thinking(&mut self, parts: &mut Vec<ContentPart<'a>>, entry: &EntryId) {
+        let repairs = &mut self.repairs;
+        parts.retain(|part| {
+            let ContentPart::Thinking { text, signature, .. } = part else { return true };
+            let is_changed = iter::once(text).chain(signature).any(|it| it.contains('\u{FFFD}'));
+            if is_changed {
+                repairs.push(ContextRepair::ThinkingDropped { entry: entry.clone() });
+            }
+            !is_changed
+        });
     }
 
     /// Returns the arguments as a JSON object, which all providers require.
@@ -404,6 +472,19 @@ impl Turn<'_> {
         let texts: Vec<&str> = self.parts.iter().filter_map(ContentPart::text).collect();
         texts.join("\n")
     }
+}
+
+fn text_replaced(repair: &ContextRepair) -> Option<&EntryId> {
+    match repair {
+        ContextRepair::TextReplaced { entry } => Some(entry),
+        _ => None,
+    }
+}
+
+/// Returns whether a signature is encrypted reasoning of OpenAI's Responses API without the item
+/// around it, as Codex sessions are read.
+pub(super) fn is_encrypted_reasoning(signature: &str) -> bool {
+    signature.starts_with("gAAAA")
 }
 
 /// Returns whether the message was written by the model that the request is for.

@@ -50,6 +50,7 @@ mod plans;
 mod processes;
 mod provider_rules;
 mod providers;
+mod providers_api;
 mod providers_random;
 mod raw_records;
 mod relocate;

@@ -38,8 +38,23 @@ fn is_base64(data: &str) -> bool {
 
 fn check_data_url(url: &str) -> Checked {
     let parts = url.strip_prefix("data:").and_then(|url| url.split_once(";base64,"));
-    let is_fine = parts.is_some_and(|(kind, data)| IMAGE_TYPES.contains(&kind) && is_base64(data));
-    prop_assert!(is_fine, "{url} is no image");
+    let (kind, data) = parts.unwrap_or_default();
+    check_image(kind, data)
+}
+
+/// Checks an image: a type that is not that of the data is refused.
+fn check_image(kind: &str, data: &str) -> Checked {
+    prop_assert!(IMAGE_TYPES.contains(&kind) && is_base64(data), "{kind} {data} is no image");
+    let magic = [("iVBORw0KGgo", "image/png"), ("/9j/", "image/jpeg"), ("R0lGODlh", "image/gif")];
+    for (beginning, of_data) in magic {
+        prop_assert!(!data.starts_with(beginning) || kind == of_data, "{data} as {kind}");
+    }
+    Ok(())
+}
+
+/// Checks the schema of a tool's arguments.
+fn check_schema(schema: &Value) -> Checked {
+    prop_assert!(schema["type"] == "object" && schema["properties"].is_object(), "{schema}");
     Ok(())
 }
 
@@ -60,8 +75,7 @@ fn check_anthropic_input(block: &Value) -> Checked {
         "image" => {
             let source = &block["source"];
             prop_assert_eq!(text(source, "type"), "base64");
-            prop_assert!(IMAGE_TYPES.contains(&text(source, "media_type")), "{}", block);
-            prop_assert!(is_base64(text(source, "data")), "{}", block);
+            check_image(text(source, "media_type"), text(source, "data"))?;
         }
         kind => prop_assert!(false, "{kind} is no input"),
     }
@@ -74,7 +88,9 @@ fn check_anthropic_result(block: &Value) -> Checked {
         let may_have = block["is_error"] != true || part["type"] == "text";
         prop_assert!(may_have, "a result that is an error has only texts: {block}");
     }
-    prop_assert!(block["content"].is_null() || !list(block, "content").is_empty());
+    let is_none = block["content"].is_null();
+    prop_assert!(is_none || !list(block, "content").is_empty());
+    prop_assert!(!is_none || block["is_error"] != true, "an error says something: {block}");
     Ok(())
 }
 
@@ -136,6 +152,7 @@ pub(crate) fn check_anthropic(body: &Value) -> Checked {
     }
     let all = messages.iter().flat_map(|message| list(message, "content"));
     let tools = body["tools"].as_array().into_iter().flatten();
+    tools.clone().try_for_each(|tool| check_schema(&tool["input_schema"]))?;
     let mut breakpoints = 0;
     for block in all.chain(system).chain(tools) {
         if !block["cache_control"].is_null() {
@@ -164,6 +181,8 @@ fn check_chat_user(content: &Value) -> Checked {
 /// Checks the body of a request to OpenAI's Chat Completions API.
 pub(crate) fn check_chat(body: &Value) -> Checked {
     prop_assert!(keys(body).is_subset(&HashSet::from(["messages", "tools"])));
+    let mut tools = body["tools"].as_array().into_iter().flatten();
+    tools.try_for_each(|tool| check_schema(&tool["function"]["parameters"]))?;
     let (mut ids, mut open) = (HashSet::new(), HashSet::new());
     for message in list(body, "messages") {
         let (role, content) = (text(message, "role"), &message["content"]);
@@ -216,6 +235,10 @@ fn check_input(content: &Value) -> Checked {
 /// Checks the body of a request to OpenAI's Responses API.
 pub(crate) fn check_responses(body: &Value) -> Checked {
     prop_assert!(keys(body).is_subset(&HashSet::from(["instructions", "input", "tools"])));
+    for tool in body["tools"].as_array().into_iter().flatten() {
+        check_schema(&tool["parameters"])?;
+        prop_assert_eq!(&tool["strict"], &Value::Bool(false), "by default, all is required");
+    }
     let (mut ids, mut calls, mut answered) = (HashSet::new(), HashSet::new(), HashSet::new());
     let items = list(body, "input");
     for (at, item) in items.iter().enumerate() {

@@ -9,7 +9,7 @@ use treering::provider::{
 use treering::{Context, Error};
 
 /// Returns a context of these messages, each an entry `e0`, `e1` … below the one before it.
-fn context(messages: &[Value]) -> Context {
+pub(crate) fn context(messages: &[Value]) -> Context {
     raw_context(&messages.iter().map(Value::to_string).collect::<Vec<_>>())
 }
 
@@ -23,7 +23,7 @@ fn raw_context(messages: &[String]) -> Context {
     open(file(&lines)).context().unwrap()
 }
 
-fn parsed(request: &ProviderRequest) -> Value {
+pub(crate) fn parsed(request: &ProviderRequest) -> Value {
     serde_json::from_str(&request.json).unwrap()
 }
 
@@ -71,7 +71,7 @@ fn anthropic_gets_results_in_one_message_and_signed_thinking() {
                     {"type":"text","text":"(Images of failed tool calls follow.)"},
                     {"type":"image","source":{"type":"base64","media_type":"image/png","data":"RA=="},
                      "cache_control":mark}]}],
-            "tools":[{"name":"read","description":"Reads a file.","input_schema":{"type":"object"},"cache_control":mark}]
+            "tools":[{"name":"read","description":"Reads a file.","input_schema":{"type":"object","properties":{}},"cache_control":mark}]
         })
     );
     let renamed = ContextRepair::CallRenamed {
@@ -101,7 +101,7 @@ fn chat_completions_get_calls_as_functions_and_images_after_results() {
                 {"role":"user","content":[{"type":"text","text":"(Images of tool results follow.)"},
                     {"type":"image_url","image_url":{"url":"data:image/png;base64,RA=="}}]}],
             "tools":[{"type":"function","function":
-                {"name":"read","description":"Reads a file.","parameters":{"type":"object"}}}]
+                {"name":"read","description":"Reads a file.","parameters":{"type":"object","properties":{}}}}]
         })
     );
     assert!(request.repairs.contains(&ContextRepair::ThinkingDropped { entry: "e2".into() }));
@@ -239,7 +239,7 @@ fn calls_that_share_an_id_get_ids_of_their_own() {
     assert_eq!((ids(3, "id"), ids(4, "tool_use_id")), (vec![json!("1_3")], vec![json!("1_3")]));
 }
 
-fn user() -> Value {
+pub(crate) fn user() -> Value {
     json!({"role":"user","content":"go"})
 }
 
@@ -316,7 +316,7 @@ fn images_that_no_provider_can_decode_are_left_out_and_reported() {
 }
 
 /// Returns the requests to all APIs.
-fn requests(context: &Context, options: &RequestOptions) -> [ProviderRequest; 3] {
+pub(crate) fn requests(context: &Context, options: &RequestOptions) -> [ProviderRequest; 3] {
     [
         context.to_anthropic(options),
         context.to_openai_chat(options),

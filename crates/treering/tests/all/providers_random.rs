@@ -31,8 +31,10 @@ fn texts() -> impl Strategy<Value = Part> {
 }
 
 fn images() -> impl Strategy<Value = Part> {
-    let mime = select(vec!["image/png", "image/jpeg", "image/bmp", "text/plain", ""]);
-    let data = select(vec!["@@", "@@QQ==", "@@", "@@QQ", "@@Q", "@@=QQQ", "@@-_", "blob:@@", ""]);
+    let mime = select(vec!["image/png", "image/jpg", "image/bmp", "text/plain", ""]);
+    let mut data = vec!["@@", "@@QQ==", "@@", "@@QQ", "@@Q", "@@=QQQ", "@@-_", "blob:@@", ""];
+    data.extend(["iVBORw0KGgo@@A", "/9j/@@", "R0lGODlh@@"]);
+    let data = select(data);
     (mime, data).prop_map(|(mime, data)| {
         ("image", format!(r#"{{"type":"image","data":"{data}","mimeType":"{mime}"}}"#))
     })
@@ -44,6 +46,9 @@ fn thoughts() -> impl Strategy<Value = Part> {
         "sig@@".to_owned(),
         String::new(),
         "reasoning_content".to_owned(),
+        "gAAAA@@".to_owned(),
+        "[{\\\"type\\\":\\\"reasoning.text\\\"}]".to_owned(),
+        "sig \\ud800".to_owned(),
         item(r#",\"id\":\"rs_@@\",\"summary\":[]"#),
         item(r#",\"id\":\"rs_1\",\"summary\":[],\"encrypted_content\":\"@@\""#),
         item(r#",\"id\":\"rs_@@\""#),
@@ -121,7 +126,7 @@ fn spoken() -> impl Strategy<Value = Draft> {
     (select(roles.collect::<Vec<_>>()), parts(), call_ids(), any::<bool>(), reasons).prop_map(
         |(role, parts, call, is_error, reason)| {
             let fields = format!(
-                r#","toolCallId":{call},"toolName":"run","isError":{is_error},"stopReason":"{reason}","timestamp":5"#
+                r#","customType":"x","toolCallId":{call},"toolName":"run","isError":{is_error},"stopReason":"{reason}","timestamp":5"#
             );
             Draft { role, fields, parts }
         },
