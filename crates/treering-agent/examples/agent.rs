@@ -7,13 +7,13 @@
 //!
 //! The conversation is recorded in `DIRECTORY/agent.jsonl`, and continues there the next time. Ctrl-C aborts
 //! the turn; what was done so far stays recorded. Commands run without a sandbox: use a directory, and a
-//! machine, where that is acceptable.
-#![allow(clippy::print_stdout, reason = "it is a program to talk to")]
+//! machine, where that is acceptable. `--help` lists the variables that choose the model.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is a program to talk to")]
 
 use std::collections::VecDeque;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitCode, Stdio};
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use treering::Session;
@@ -30,23 +30,60 @@ const SYSTEM_PROMPT: &str = "You are a coding agent. You work in one directory w
     write, edit and bash. Look before you change something, check what you changed, and end with a \
     short report.";
 
+const USAGE: &str = "\
+usage: agent DIRECTORY TASK
+
+Works on TASK in DIRECTORY, and records the conversation in DIRECTORY/agent.jsonl.
+
+The environment chooses the model:
+  ANTHROPIC_API_KEY   a model of Anthropic
+  OPENAI_API_KEY      a model of OpenAI
+  OPENAI_BASE_URL     the address of a compatible server, such as http://localhost:11434
+  TREERING_MODEL      the model's name; optional for Anthropic";
+
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Failure> {
-    let mut arguments = std::env::args().skip(1);
-    let (Some(directory), Some(task)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: agent DIRECTORY TASK".into());
+async fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        ["-h" | "--help"] => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        [directory, task] => work(Path::new(directory), task).await,
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
     };
-    let directory = std::fs::canonicalize(directory)?;
+    match done {
+        Ok(TurnReport { rounds, end, .. }) => {
+            println!("\n{end} (answers: {rounds})");
+            if end == TurnEnd::Complete { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            eprintln!("agent: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Works on a task until it is done or the user presses Ctrl-C.
+async fn work(directory: &Path, task: &str) -> Result<TurnReport, Failure> {
+    // Address, key and model come from the environment; summaries are by the same model. An address
+    // counts more than the key of another provider.
+    let chosen = std::env::var_os("OPENAI_BASE_URL").map(|_| Provider::OpenAi);
+    let config = SummarizerConfig::default().for_chat(chosen)?;
+    let model = config.build_chat()?;
+    let directory = std::fs::canonicalize(directory)
+        .map_err(|error| format!("cannot open {}: {error}", directory.display()))?;
     let file = directory.join("agent.jsonl");
     let session = Session::open_or_create(&file, &directory, Default::default())?;
-    // Address, key and model come from the environment; summaries are by the same model.
-    let config = SummarizerConfig::default().with_environment(Some(Provider::OpenAi))?;
-    let model = config.build_chat()?;
     let agent = coding_agent(session, &directory).with_summarizer(config.build()?);
     let cancel = CancellationToken::new();
-    let turn = run(&agent, &*model, &task, &cancel);
+    let turn = run(&agent, &*model, task, &cancel);
     tokio::pin!(turn);
     let report = tokio::select! {
         report = &mut turn => report?,
@@ -56,8 +93,7 @@ async fn main() -> Result<(), Failure> {
         }
     };
     agent.shutdown().await;
-    println!("\n{} answers, {:?}", report.rounds, report.end);
-    Ok(())
+    Ok(report)
 }
 
 /// Returns an agent that works in `directory`.
@@ -98,7 +134,7 @@ pub(crate) fn coding_agent(session: Session, directory: &Path) -> AgentSession {
         ))
         .with_tool(FnTool::new(
             "bash",
-            "Runs a command in the directory and returns its output.",
+            "Runs a command in the directory and returns its output. Processes that it leaves running are ended.",
             r#"{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}"#,
             move |call, _cancel| bash(commands.clone(), call),
         ))
@@ -133,16 +169,19 @@ pub(crate) async fn run(
 }
 
 fn print_delta(delta: &StreamDelta) {
-    if let StreamDelta::AnswerText(text) = delta {
-        print!("{text}");
-        let _ = std::io::stdout().flush();
+    match delta {
+        StreamDelta::AnswerText(text) => print!("{text}"),
+        StreamDelta::AnswerRestarted => println!("\n(the answer is lost and begins again)"),
+        _ => {}
     }
+    let _ = std::io::stdout().flush();
 }
 
 fn print_event(event: &Event) {
     match event {
         Event::ToolStart(started) => println!("\n> {} {}", started.tool, started.arguments),
         Event::ToolEnd(ended) if ended.is_error => println!("  {} failed", ended.tool),
+        Event::AutoRetry(notice) => println!("\n({notice})"),
         Event::AnswerRewound(rewound) => println!("\n({}; asking again)", rewound.reason),
         Event::SessionCompact(_) => println!("\n(older context was compacted)"),
         _ => {}
@@ -190,6 +229,9 @@ fn read(directory: &Path, call: &ToolCall) -> Result<ToolOutput, ToolError> {
     let mut kept = String::new();
     for line in lines {
         if kept.len() + line.len() > MAX_OUTPUT {
+            if kept.is_empty() {
+                kept.extend(line.chars().take(MAX_OUTPUT / 4));
+            }
             kept += "\n(The rest was left out: use offset and limit.)";
             break;
         }
@@ -226,32 +268,53 @@ async fn bash(directory: PathBuf, call: ToolCall) -> Result<ToolOutput, ToolErro
     let script = format!("exec 2>&1\n{}", text(&arguments, "command")?);
     let mut command = tokio::process::Command::new("sh");
     command.arg("-c").arg(script).current_dir(directory).kill_on_drop(true);
+    #[cfg(unix)]
+    command.process_group(0);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let group = ProcessGroup(child.id());
     let mut output = child.stdout.take().ok_or("the command has no output")?;
-    let mut tail: VecDeque<u8> = VecDeque::new();
+    let (mut tail, mut is_cut): (VecDeque<u8>, bool) = Default::default();
     let work = async {
-        let (mut buffer, mut is_cut) = ([0; 8192], false);
-        loop {
-            let count = output.read(&mut buffer).await?;
-            if count == 0 {
-                break;
+        let read = async {
+            let mut buffer = [0; 8192];
+            while let count @ 1.. = output.read(&mut buffer).await? {
+                tail.extend(&buffer[..count]);
+                is_cut |= tail.len() > MAX_OUTPUT;
+                tail.drain(..tail.len().saturating_sub(MAX_OUTPUT));
             }
-            tail.extend(&buffer[..count]);
-            is_cut |= tail.len() > MAX_OUTPUT;
-            tail.drain(..tail.len().saturating_sub(MAX_OUTPUT));
-        }
-        Ok::<_, ToolError>((child.wait().await?, is_cut))
+            Ok(())
+        };
+        let wait = async {
+            let status = child.wait().await;
+            // Processes in the background would keep the output open.
+            drop(group);
+            status
+        };
+        tokio::try_join!(read, wait)
     };
     let limit = Duration::from_secs(MAX_SECONDS);
-    let (status, is_cut) = tokio::time::timeout(limit, work)
-        .await
-        .map_err(|_| format!("the command took longer than {MAX_SECONDS} s and was stopped"))??;
+    let done = tokio::time::timeout(limit, work).await;
     let mut printed = String::from_utf8_lossy(tail.make_contiguous()).into_owned();
     if is_cut {
         printed.insert_str(0, "(The beginning was left out.)\n");
     }
-    match status.success() {
-        true => Ok(ToolOutput::text(printed)),
-        false => Ok(ToolOutput::error(format!("{printed}\n({status})"))),
+    Ok(match done {
+        Ok(Ok(((), status))) if status.success() => ToolOutput::text(printed),
+        Ok(Ok(((), status))) => ToolOutput::error(format!("{printed}\n({status})")),
+        Ok(Err(error)) => return Err(error.into()),
+        Err(_) => ToolOutput::error(format!("{printed}\n(stopped after {MAX_SECONDS} s)")),
+    })
+}
+
+/// The processes of a command. They are ended when this is dropped, also by an abort.
+struct ProcessGroup(Option<u32>);
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(leader) = self.0.and_then(|id| rustix::process::Pid::from_raw(id as i32)) {
+            // An error means that all of them have ended.
+            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
     }
 }

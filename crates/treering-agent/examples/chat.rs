@@ -5,21 +5,37 @@
 //!     cargo run -p treering-agent --example chat -- chat.jsonl
 //! ```
 //!
-//! Lines are sent to the model, `!command` runs a command; `/branches`, `/goto ID`, `/switch ID`,
+//! A line is sent to the model, and `!command` runs a command. `/branches`, `/goto ID`, `/switch ID`,
 //! `/pop`, `/compact`, `/fork`, `/merge ID`, `/pick ID`, `/drop ID`, `/label ID TEXT`, `/cost` and
-//! `/quit` do what they say. Ctrl-C stops an answer, which is kept as far as it came.
-#![allow(clippy::print_stdout, reason = "it is a program to talk to")]
+//! `/quit` use the tree. Ctrl-C stops what is running; an answer is kept as far as it arrived.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is a program to talk to")]
 
-use std::io::{BufRead, Write};
+use std::io::Write;
+use std::process::ExitCode;
 use std::sync::Arc;
+use tokio::sync::mpsc;
 use treering::Session;
 use treering::merge::Selection;
 use treering::usage::Branch;
 use treering_agent::*;
 
+const USAGE: &str = "\
+usage: chat [FILE]
+
+Talks to a model, and records the conversation in FILE (chat.jsonl).
+
+The environment chooses the model:
+  ANTHROPIC_API_KEY   a model of Anthropic
+  OPENAI_API_KEY      a model of OpenAI
+  OPENAI_BASE_URL     the address of a compatible server, such as http://localhost:11434
+  TREERING_MODEL      the model's name; optional for Anthropic";
+
+const COMMANDS: &str = "/branches, /goto ID, /switch ID, /pop, /compact, /fork, /merge ID, \
+    /pick ID, /drop ID, /label ID TEXT, /cost, /quit";
+
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-/// Takes part: says when the context was compacted.
+/// A handler that reports compactions to the user.
 struct Announce;
 
 impl Hooks for Announce {
@@ -32,12 +48,38 @@ impl Hooks for Announce {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Outcome {
-    let path = std::env::args().nth(1).unwrap_or_else(|| "chat.jsonl".into());
-    let session = Session::open_or_create(&path, std::env::current_dir()?, Default::default())?;
-    // Address, key and model come from the environment; summaries are by the same model.
-    let config = SummarizerConfig::default().with_environment(Some(Provider::OpenAi))?;
+async fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        ["-h" | "--help"] => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        [] => talk("chat.jsonl").await,
+        [file] if !file.starts_with('-') => talk(file).await,
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("chat: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Carries out the user's lines until there are no more, or the user quits.
+async fn talk(file: &str) -> Outcome {
+    // Address, key and model come from the environment; summaries are by the same model. An address
+    // counts more than the key of another provider.
+    let chosen = std::env::var_os("OPENAI_BASE_URL").map(|_| Provider::OpenAi);
+    let config = SummarizerConfig::default().for_chat(chosen)?;
     let model = config.build_chat()?;
+    let session = Session::open_or_create(file, std::env::current_dir()?, Default::default())?;
     let settings = AgentSettings::new().context_window(model.context_window());
     let agent = AgentSession::new(session)
         .with_settings(settings)
@@ -45,16 +87,26 @@ async fn main() -> Outcome {
         .with_hooks("announce", Arc::new(Announce));
     agent.start().await;
 
-    for line in std::io::stdin().lock().lines() {
-        let line = line?;
-        let done = match line.strip_prefix('/') {
-            _ if line.trim().is_empty() => Ok(String::new()),
-            Some("quit") => break,
-            Some(command) => run(&agent, command).await,
-            None => match line.strip_prefix('!') {
-                Some(command) => shell(&agent, command).await,
-                None => ask(&agent, &*model, &line).await,
+    let mut lines = lines();
+    loop {
+        let line = tokio::select! {
+            line = lines.recv() => match line {
+                Some(line) => line?,
+                None => break,
             },
+            _ = tokio::signal::ctrl_c() => break,
+        };
+        if line == "/quit" {
+            break;
+        }
+        let work = handle(&agent, &*model, &line);
+        tokio::pin!(work);
+        let done = loop {
+            tokio::select! {
+                done = &mut work => break done,
+                // The operation ends and reports that it was aborted.
+                _ = tokio::signal::ctrl_c() => drop(agent.abort()),
+            }
         };
         println!("{}", done.unwrap_or_else(|error| error.to_string()));
     }
@@ -62,7 +114,30 @@ async fn main() -> Outcome {
     Ok(())
 }
 
-/// Returns a command: moves in the tree, or brings something from elsewhere in it.
+/// Returns the lines of the user. A thread reads them, so that Ctrl-C is noticed meanwhile.
+fn lines() -> mpsc::UnboundedReceiver<std::io::Result<String>> {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lines() {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+/// Carries out one line of the user, and returns the text to print.
+async fn handle(agent: &AgentSession, model: &dyn ChatModel, line: &str) -> Outcome<String> {
+    match (line.strip_prefix('/'), line.strip_prefix('!')) {
+        _ if line.trim().is_empty() => Ok(String::new()),
+        (Some(command), _) => run(agent, command).await,
+        (_, Some(command)) => shell(agent, command).await,
+        _ => ask(agent, model, line).await,
+    }
+}
+
+/// Runs a command that moves in the tree, or brings something from elsewhere in it.
 async fn run(agent: &AgentSession, command: &str) -> Outcome<String> {
     let session = agent.session();
     let (name, argument) = command.split_once(' ').unwrap_or((command, ""));
@@ -86,7 +161,10 @@ async fn run(agent: &AgentSession, command: &str) -> Outcome<String> {
             }
             nothing => format!("{nothing:?}"),
         },
-        "fork" => format!("{:?}", agent.clone_session(&CancellationToken::new()).await?),
+        "fork" => match agent.clone_session(&CancellationToken::new()).await? {
+            Forked::Done { file: Some(file), .. } => format!("now in {}", file.display()),
+            other => format!("{other:?}"),
+        },
         "merge" => match agent.merge(entry(argument)?.as_ref(), MergeOptions::default()).await? {
             MergeOutcome::Done(merged) => merged.entry.text("summary").unwrap_or_default().into(),
             nothing => format!("{nothing:?}"),
@@ -98,46 +176,41 @@ async fn run(agent: &AgentSession, command: &str) -> Outcome<String> {
             agent.label(entry(id)?.as_ref(), Some(text))?.to_string()
         }
         "cost" => format!("{:?}", session.stats()?.usage),
-        other => format!("there is no /{other}"),
+        other => format!("there is no /{other}, but {COMMANDS}"),
     })
 }
 
 fn moved(navigation: Navigation) -> String {
     match navigation {
         Navigation::Moved(moved) => {
-            format!("now at {:?}\n{}", moved.new_leaf, moved.editor_text.unwrap_or_default())
+            let leaf = moved.new_leaf.map_or("the beginning".into(), |leaf| leaf.to_string());
+            format!("now at {leaf}\n{}", moved.editor_text.unwrap_or_default())
         }
         nothing => format!("{nothing:?}"),
     }
 }
 
-/// Returns a command of the user's; the model sees it with the next question.
+/// Runs a command of the user; the model sees it with the next question.
 async fn shell(agent: &AgentSession, command: &str) -> Outcome<String> {
     let never = CancellationToken::new();
     Ok(agent.run_shell(command, ShellContext::Included, None, &never).await?.output)
 }
 
-/// Returns a turn: the answer is printed as it comes. Ctrl-C stops it.
+/// Asks the model, and prints the answer as it arrives.
 async fn ask(agent: &AgentSession, model: &dyn ChatModel, question: &str) -> Outcome<String> {
-    let cancel = CancellationToken::new();
     let on_delta: OnDelta = Box::new(|delta| {
-        if let Delta::Text(text) = delta {
-            print!("{text}");
-            let _ = std::io::stdout().flush();
+        match delta {
+            Delta::Text(text) => print!("{text}"),
+            Delta::Restart => println!("\n(the answer is lost and begins again)"),
+            Delta::Retry(notice) => println!("({notice})"),
+            _ => {}
         }
+        let _ = std::io::stdout().flush();
     });
-    let turn = agent.prompt(model, question, Some(on_delta), &cancel);
-    tokio::pin!(turn);
-    let answer = tokio::select! {
-        answer = &mut turn => answer?,
-        _ = tokio::signal::ctrl_c() => {
-            cancel.cancel();
-            turn.await?
-        }
-    };
-    Ok(match answer.end {
-        TurnEnd::Failed(error) => error.to_string(),
-        TurnEnd::Aborted => "(stopped)".to_owned(),
-        _ => String::new(),
+    let never = CancellationToken::new();
+    let turn = agent.prompt(model, question, Some(on_delta), &never).await?;
+    Ok(match turn.end {
+        TurnEnd::Complete => String::new(),
+        end => format!("\n({end})"),
     })
 }

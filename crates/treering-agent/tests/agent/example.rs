@@ -122,7 +122,18 @@ async fn it_survives_failures_an_overflow_and_an_abort() {
 
 /// Returns a built example, ready to talk to the server; `None` if only this test was built, and not
 /// the examples (`cargo test --test agent`).
-fn program(name: &str, server: &Server) -> Option<tokio::process::Command> {
+fn program(name: &str, api: Api, server: &Server) -> Option<tokio::process::Command> {
+    let mut command = program_without_model(name)?;
+    let (key, url) = match api {
+        Api::Anthropic => ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+        Api::OpenAi => ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    };
+    command.env(key, "key").env(url, server.url()).env("TREERING_MODEL", "model-1");
+    Some(command)
+}
+
+/// Returns a built example without the variables that choose a model.
+fn program_without_model(name: &str) -> Option<tokio::process::Command> {
     let test = std::env::current_exe().unwrap();
     let program = test.parent()?.parent()?.join("examples").join(name);
     let program = program.with_extension(std::env::consts::EXE_EXTENSION);
@@ -131,35 +142,119 @@ fn program(name: &str, server: &Server) -> Option<tokio::process::Command> {
         return None;
     }
     let mut command = tokio::process::Command::new(program);
-    for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "OPENAI_API_KEY"] {
+    for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] {
         command.env_remove(name);
     }
-    command.env("OPENAI_BASE_URL", server.url()).env("TREERING_MODEL", "model-1");
+    for name in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"] {
+        command.env_remove(name);
+    }
+    command.env_remove("TREERING_SUMMARIZER").env_remove("TREERING_MODEL");
     command.kill_on_drop(true);
     Some(command)
 }
 
 #[tokio::test]
 async fn the_program_agent_does_a_task_and_records_it() {
-    let api = Api::OpenAi;
-    let write = ("c1", "write", &["{\"path\":\"out.txt\",\"content\":\"hello\"}"][..]);
-    let server = Server::start(vec![
-        answer(&(begin(api) + &calls(api, &[write]) + &finish(api, wants_tools(api)))),
-        answer(&whole(api, &["It is written."])),
-    ])
-    .await;
+    for api in BOTH {
+        let write = ("c1", "write", &["{\"path\":\"out.txt\",\"content\":\"hello\"}"][..]);
+        let server = Server::start(vec![
+            answer(&(begin(api) + &calls(api, &[write]) + &finish(api, wants_tools(api)))),
+            answer(&whole(api, &["It is written."])),
+        ])
+        .await;
+        let dir = tempfile::tempdir().unwrap();
+        let Some(mut program) = program("agent", api, &server) else { return };
+        let output = program.arg(dir.path()).arg("Write hello.").output().await.unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(printed.contains("> write {\"path\""), "{printed}");
+        let end = "It is written.\nthe answer is complete (answers: 2)\n";
+        assert!(printed.ends_with(end), "{printed}");
+        assert_eq!(std::fs::read_to_string(dir.path().join("out.txt")).unwrap(), "hello");
+        let session = Session::open(dir.path().join("agent.jsonl")).unwrap();
+        let context = lines(&session.context().unwrap());
+        assert_eq!(context.last().unwrap(), "assistant: It is written.");
+        assert_eq!(context.len(), 4, "{context:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_programs_say_how_they_are_used_and_what_is_wrong() {
     let dir = tempfile::tempdir().unwrap();
-    let Some(mut program) = program("agent", &server) else { return };
-    let output = program.arg(dir.path()).arg("Write hello.").output().await.unwrap();
+    let run = async |name: &str, arguments: &[&str], key: &str| {
+        let mut program = program_without_model(name)?;
+        if !key.is_empty() {
+            program.env("ANTHROPIC_API_KEY", key);
+        }
+        let output = program.current_dir(&dir).args(arguments).output().await.unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Some((output.status.code(), text(output.stdout), text(output.stderr)))
+    };
+    for name in ["agent", "chat"] {
+        let Some((code, out, error)) = run(name, &["--help"], "").await else { return };
+        assert_eq!((code, &*error), (Some(0), ""));
+        assert!(out.starts_with(&format!("usage: {name} ")), "{out}");
+        assert!(out.contains("ANTHROPIC_API_KEY") && out.contains("OPENAI_BASE_URL"), "{out}");
+        let wrong = &["--wrong", "--wrong", "--wrong"];
+        let (code, out, error) = run(name, wrong, "").await.unwrap();
+        assert_eq!((code, &*out), (Some(2), ""));
+        assert!(error.starts_with(&format!("usage: {name} ")), "{error}");
+    }
+    let (code, _, error) = run("agent", &[".", "Work."], "").await.unwrap();
+    assert_eq!(code, Some(1));
+    assert!(error.starts_with("agent: no model is configured; set ANTHROPIC_API_KEY"), "{error}");
+    let (code, _, error) = run("chat", &[], "").await.unwrap();
+    assert_eq!(code, Some(1));
+    assert!(error.starts_with("chat: no model is configured; set ANTHROPIC_API_KEY"), "{error}");
+    let (code, _, error) = run("agent", &["nowhere", "Work."], "key").await.unwrap();
+    assert_eq!(code, Some(1));
+    assert!(error.starts_with("agent: cannot open nowhere: "), "{error}");
+    assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0, "nothing was created");
+}
+
+/// A command is over when its shell is, also if it leaves a process behind that holds the output.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_command_takes_the_processes_that_it_leaves_with_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let agent = agent::coding_agent(Session::in_memory("/project"), dir.path());
+    let bash = agent.tools().into_iter().find(|tool| tool.name() == "bash").unwrap();
+    let never = CancellationToken::new();
+    let call = |command: &str| {
+        let arguments = serde_json::json!({ "command": command }).to_string();
+        treering_agent::ToolCall::new("c", "bash", arguments)
+    };
+    let leaves = bash.run(call("sleep 100 & echo $!"), &never);
+    let output = tokio::time::timeout(Duration::from_secs(60), leaves).await.unwrap().unwrap();
+    assert!(!output.is_error, "{}", output.text);
+    let is_gone = format!("while kill -0 {}; do sleep 0.01; done", output.text.trim());
+    let gone = tokio::process::Command::new("sh").args(["-c", &is_gone]).output();
+    tokio::time::timeout(Duration::from_secs(60), gone).await.unwrap().unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn ctrl_c_stops_what_runs_in_the_program_chat_and_not_the_program() {
+    use tokio::io::AsyncWriteExt;
+    let server = Server::start(vec![]).await;
+    let dir = tempfile::tempdir().unwrap();
+    let Some(mut program) = program("chat", Api::OpenAi, &server) else { return };
+    program.current_dir(&dir);
+    program.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut running = program.spawn().unwrap();
+    let mut input = running.stdin.take().unwrap();
+    input.write_all(b"!echo begun; touch begun; sleep 1000\n").await.unwrap();
+    while !dir.path().join("begun").exists() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let pid = rustix::process::Pid::from_raw(running.id().unwrap() as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    input.write_all(b"!echo after\n/nothing\n/quit\n").await.unwrap();
+    let output = tokio::time::timeout(Duration::from_secs(60), running.wait_with_output());
+    let output = output.await.unwrap().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(printed.contains("> write {\"path\""), "{printed}");
-    assert!(printed.ends_with("It is written.\n2 answers, Complete\n"), "{printed}");
-    assert_eq!(std::fs::read_to_string(dir.path().join("out.txt")).unwrap(), "hello");
-    let session = Session::open(dir.path().join("agent.jsonl")).unwrap();
-    let context = lines(&session.context().unwrap());
-    assert_eq!(context.last().unwrap(), "assistant: It is written.");
-    assert_eq!(context.len(), 4, "{context:?}");
+    assert!(output.status.success(), "{printed}");
+    assert!(printed.starts_with("begun\nafter\nthere is no /nothing, but /branches"), "{printed}");
 }
 
 #[cfg(unix)]
@@ -169,7 +264,7 @@ async fn the_program_chat_answers_and_runs_commands() {
     let api = Api::OpenAi;
     let server = Server::start(vec![answer(&whole(api, &["Blue."]))]).await;
     let dir = tempfile::tempdir().unwrap();
-    let Some(mut program) = program("chat", &server) else { return };
+    let Some(mut program) = program("chat", api, &server) else { return };
     let file = dir.path().join("chat.jsonl");
     program.arg(&file).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let mut running = program.spawn().unwrap();
