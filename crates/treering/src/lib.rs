@@ -150,6 +150,12 @@ pub mod internal {
         crate::dialect::blobs::hash_in(image_data)
     }
 
+    /// Returns JSON as UTF-8, with replacement characters for invalid bytes and for halves of surrogate
+    /// pairs, which other parsers refuse.
+    pub fn unicode_json(json: &[u8]) -> std::borrow::Cow<'_, str> {
+        crate::json::to_unicode(json)
+    }
+
     /// Returns bytes as lowercase hexadecimal digits.
     pub fn hex(bytes: &[u8]) -> String {
         crate::id::hex(bytes)

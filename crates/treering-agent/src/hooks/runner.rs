@@ -77,7 +77,7 @@ impl AnswerStream {
                 let _ = self.events.send(Event::AutoRetry(Arc::new(notice.clone())));
                 return;
             }
-            Delta::ThinkingEnd(_) | Delta::RedactedThinking(_) => return,
+            Delta::ThinkingEnd(_) | Delta::RedactedThinking(_) | Delta::Usage(_) => return,
         };
         let _ = self.deltas.send(delta);
     }

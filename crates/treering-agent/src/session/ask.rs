@@ -205,19 +205,25 @@ fn tokens(text: &str) -> u64 {
 
 /// Returns whether an error means that the input was too long. Servers report this in many ways.
 pub(super) fn is_too_long(error: &SummaryError) -> bool {
-    let SummaryError::Http { status: 400 | 413 | 422, message } = error else { return false };
-    let message = message.to_lowercase();
-    [
+    let (message, is_refusal) = match error {
+        SummaryError::Http { status: 413, .. } => return true,
+        SummaryError::Http { status: 400 | 422, message } => (message.to_lowercase(), true),
+        // Some servers report it in the stream. There, a rate may be exceeded as well.
+        SummaryError::Server { message, .. } => (message.to_lowercase(), false),
+        _ => return false,
+    };
+    let signs = [
         "context length",
         "context_length",
+        "context size",
         "context window",
+        "maximum context",
+        "maximum prompt length",
+        "reduce the length",
         "too long",
         "too many tokens",
-        "maximum context",
-        "exceed",
-    ]
-    .iter()
-    .any(|sign| message.contains(sign))
+    ];
+    is_refusal && message.contains("exceed") || signs.iter().any(|sign| message.contains(sign))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::Sink;
 use super::calls::{Calls, add_members, check_empty};
 use super::error::SummaryError;
-use super::http::{Concession, Flow, Http, Post, Reader, endpoint, key_header};
+use super::http::{Concession, Flow, Http, Post, Reader, endpoint, key_header, parse};
 use super::secret::Secret;
 use super::sse::SseEvent;
 use crate::chat::{ChatAnswer, ChatFuture, ChatModel, ChatRequest, ChatTurn, ThinkingLevel};
@@ -278,7 +278,7 @@ struct Tokens {
 }
 
 impl AnthropicReader {
-    fn count(&mut self, tokens: Option<Tokens>) {
+    fn count(&mut self, tokens: Option<Tokens>, sink: &mut Sink) {
         let Some(tokens) = tokens else { return };
         let usage = self.usage.get_or_insert(Usage::of_request());
         for (count, reported) in [
@@ -289,6 +289,7 @@ impl AnthropicReader {
         ] {
             *count = reported.unwrap_or(*count);
         }
+        sink.usage(usage);
     }
 
     fn stop(&mut self, reason: Option<&str>) -> Result<(), SummaryError> {
@@ -308,12 +309,10 @@ impl AnthropicReader {
 
 impl Reader for AnthropicReader {
     fn event(&mut self, event: &SseEvent, sink: &mut Sink) -> Result<Flow, SummaryError> {
-        let incoming = serde_json::from_str(&event.data)
-            .map_err(|error| SummaryError::Protocol(format!("{error} in {}", event.data)))?;
-        match incoming {
+        match parse(&event.data)? {
             AnthropicEvent::MessageStart { message } => {
                 self.model = message.model;
-                self.count(message.usage);
+                self.count(message.usage, sink);
             }
             AnthropicEvent::ContentBlockStart {
                 content_block: StartedBlock::Text { text },
@@ -362,7 +361,7 @@ impl Reader for AnthropicReader {
                 self.calls.push(index, None, None, Some(&partial_json), sink)?;
             }
             AnthropicEvent::MessageDelta { delta, usage } => {
-                self.count(usage);
+                self.count(usage, sink);
                 self.stop(delta.stop_reason.as_deref())?;
             }
             AnthropicEvent::MessageStop => return Ok(Flow::Done),

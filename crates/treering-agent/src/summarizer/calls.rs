@@ -5,15 +5,15 @@ use super::error::SummaryError;
 use crate::chat::ChatRequest;
 use crate::tool::ToolCall;
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// The maximum number of calls in one answer.
 const MAX_CALLS: usize = 128;
 
-/// The tool calls of an answer so far, by the index of their block.
+/// The tool calls of an answer so far.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    calls: BTreeMap<usize, ToolCall>,
+    /// The calls in the order in which they began, with the indices of their blocks.
+    calls: Vec<(usize, ToolCall)>,
     /// Whether the server reported that the model wants to call tools.
     pub(super) is_wanted: bool,
 }
@@ -24,7 +24,8 @@ impl Calls {
         self.calls.len()
     }
 
-    /// Adds a piece to the call with this index.
+    /// Adds a piece to the call with this index, or begins a call. Some servers give all calls the same
+    /// index, so a piece with another id and a name begins a call as well.
     pub(super) fn push(
         &mut self,
         index: usize,
@@ -36,17 +37,24 @@ impl Calls {
         if !sink.takes_calls {
             return Err(SummaryError::ToolCall);
         }
-        if self.calls.len() >= MAX_CALLS && !self.calls.contains_key(&index) {
-            return Err(SummaryError::Length);
-        }
-        let empty =
-            || ToolCall { id: String::new(), name: String::new(), arguments: String::new() };
-        let call = self.calls.entry(index).or_insert_with(empty);
+        let (id, name) = (id.unwrap_or_default(), name.unwrap_or_default());
+        let is_other =
+            |call: &ToolCall| ![id, name, &call.id, &call.name].contains(&"") && call.id != id;
+        let same = self.calls.iter().rposition(|(other, _)| *other == index);
+        let at = match same.filter(|at| !is_other(&self.calls[*at].1)) {
+            Some(at) => at,
+            None if self.calls.len() >= MAX_CALLS => return Err(SummaryError::Length),
+            None => {
+                self.calls.push((index, ToolCall::new("", "", "")));
+                self.calls.len() - 1
+            }
+        };
+        let call = &mut self.calls[at].1;
         // Some servers repeat the id and the name with every piece.
-        if let Some(id) = id.filter(|id| !id.is_empty()) {
+        if !id.is_empty() {
             id.clone_into(&mut call.id);
         }
-        if let Some(name) = name.filter(|name| !name.is_empty()) {
+        if !name.is_empty() {
             name.clone_into(&mut call.name);
         }
         if let Some(piece) = arguments {
@@ -62,7 +70,7 @@ impl Calls {
     ///
     /// Fails with [`SummaryError::ToolCall`] if there are calls although the request offered no
     /// tools.
-    pub(super) fn finish(self, request: &ChatRequest) -> Result<Vec<ToolCall>, SummaryError> {
+    pub(super) fn finish(mut self, request: &ChatRequest) -> Result<Vec<ToolCall>, SummaryError> {
         if request.tools.is_empty() && self.is_wanted {
             return Err(SummaryError::ToolCall);
         }
@@ -73,7 +81,8 @@ impl Calls {
             }
             call
         };
-        Ok(self.calls.into_values().map(whole).collect())
+        self.calls.sort_by_key(|(index, _)| *index);
+        Ok(self.calls.into_iter().map(|(_, call)| whole(call)).collect())
     }
 }
 

@@ -17,10 +17,12 @@ use super::sse::{SseEvent, SseParser};
 use super::wait::{limited, within};
 use super::{OnDelta, RetryNotice, Sink};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::error::Error as _;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+use treering::internal::unicode_json;
 
 /// The maximum size of an event; real ones have a few hundred bytes.
 const EVENT_LIMIT: usize = 1 << 20;
@@ -388,6 +390,16 @@ impl Http {
         let error = SummaryError::Http { status, message: message(&body) };
         AttemptError { error, transient: is_transient(status), asked }
     }
+}
+
+/// Parses the data of an event. Servers that cut a text anywhere send halves of surrogate pairs, which
+/// are replaced.
+pub(crate) fn parse<T: DeserializeOwned>(data: &str) -> Result<T, SummaryError> {
+    serde_json::from_str(data).or_else(|error| {
+        let valid = unicode_json(data.as_bytes());
+        serde_json::from_str(&valid)
+            .map_err(|_| SummaryError::Protocol(format!("{error} in {data}")))
+    })
 }
 
 fn is_event_stream(response: &reqwest::Response) -> bool {

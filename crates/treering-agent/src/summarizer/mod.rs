@@ -75,6 +75,9 @@ pub enum Delta<'a> {
     RedactedThinking(&'a str),
     /// The connection was lost and the model is asked again: everything so far must be discarded.
     Restart,
+    /// The usage of the request so far, which replaces an earlier one. It counts for an answer that is
+    /// not completed, too.
+    Usage(&'a Usage),
     /// The model is asked again after a pause, which begins now.
     Retry(&'a RetryNotice),
 }
@@ -323,6 +326,11 @@ impl Sink {
         self.check_room(delta)?;
         self.thought += delta.len();
         Ok(())
+    }
+
+    /// Passes on the usage so far.
+    pub(crate) fn usage(&mut self, usage: &Usage) {
+        self.emit(Delta::Usage(usage));
     }
 
     /// Reports that the model is asked again.

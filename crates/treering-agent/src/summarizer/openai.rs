@@ -7,7 +7,7 @@
 use super::Sink;
 use super::calls::{Calls, add_members, check_empty};
 use super::error::SummaryError;
-use super::http::{Concession, Flow, Http, Post, Reader, endpoint, key_header};
+use super::http::{Concession, Flow, Http, Post, Reader, endpoint, key_header, parse};
 use super::secret::Secret;
 use super::sse::SseEvent;
 use super::thoughts::Thoughts;
@@ -166,6 +166,8 @@ struct OpenAiReader {
     model: Option<String>,
     usage: Option<Usage>,
     finished: bool,
+    /// Whether the answer was cut for length. The usage follows, so the answer is read to its end.
+    is_cut: bool,
     thinking: Thoughts,
     calls: Calls,
 }
@@ -236,8 +238,7 @@ impl Reader for OpenAiReader {
         if event.data.trim() == "[DONE]" {
             return Ok(Flow::Done);
         }
-        let chunk: Chunk = serde_json::from_str(&event.data)
-            .map_err(|error| SummaryError::Protocol(format!("{error} in {}", event.data)))?;
+        let chunk: Chunk = parse(&event.data)?;
         if let Some(error) = chunk.error {
             return Err(stream_error(&error));
         }
@@ -245,7 +246,10 @@ impl Reader for OpenAiReader {
             self.model = chunk.model;
         }
         // Some servers send counts with every chunk: the last one counts.
-        self.usage = chunk.usage.map(Usage::from).or(self.usage);
+        if let Some(usage) = chunk.usage.map(Usage::from) {
+            sink.usage(&usage);
+            self.usage = Some(usage);
+        }
         let Some(choice) = chunk.choices.unwrap_or_default().into_iter().next() else {
             return Ok(Flow::More);
         };
@@ -266,7 +270,8 @@ impl Reader for OpenAiReader {
     }
 
     fn finish(&mut self, sink: &mut Sink) -> Result<(), SummaryError> {
-        self.thinking.finish(sink)
+        self.thinking.finish(sink)?;
+        if self.is_cut { Err(SummaryError::Length) } else { Ok(()) }
     }
 
     fn is_whole(&self) -> bool {
@@ -278,7 +283,7 @@ impl OpenAiReader {
     fn stop(&mut self, reason: Option<&str>) -> Result<(), SummaryError> {
         match reason {
             None | Some("") => return Ok(()),
-            Some("length") => return Err(SummaryError::Length),
+            Some("length") => (self.is_cut, self.finished) = (true, true),
             Some("tool_calls" | "function_call") => {
                 self.calls.is_wanted = true;
                 self.finished = true;

@@ -35,3 +35,4 @@ mod thinking;
 mod turn;
 mod turn_ends;
 mod turn_interruptions;
+mod turn_wire;

@@ -43,6 +43,7 @@ async fn an_abort_while_tools_run_leaves_every_call_with_a_result() {
         Reply::Calls(vec![("a", "echo", "{}"), ("b", "waits", "{}"), ("c", "echo", "{}")]),
         Reply::Text("Never."),
     ]);
+    let mut events = agent.subscribe();
     let aborts = Arc::clone(&agent);
     let abort = async move {
         entered.acquire().await.unwrap().forget();
@@ -57,8 +58,13 @@ async fn an_abort_while_tools_run_leaves_every_call_with_a_result() {
     let last = messages.last().unwrap();
     assert_eq!((&last["role"], &last["stopReason"]), (&json!("assistant"), &json!("aborted")));
     assert_paired(&agent);
-    assert_eq!(home.reopened().leaf(), Some(turn.answer));
+    assert_eq!(home.reopened().leaf().as_ref(), Some(&turn.answer));
     assert_eq!(agent.running(), None);
+    let answers = seen(&mut events).into_iter().filter_map(|event| match event {
+        Event::AnswerEnd(answer) => Some((answer.entry.clone(), answer.end.clone())),
+        _ => None,
+    });
+    assert_eq!(answers.last(), Some((turn.answer, TurnEnd::Aborted)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -16,6 +16,7 @@ pub(super) struct PartialAnswer {
     pub(super) text: String,
     thinking: Vec<Thought>,
     pub(super) calls: Vec<ToolCall>,
+    pub(super) usage: Option<Usage>,
 }
 
 /// A block of thinking.
@@ -58,6 +59,7 @@ impl PartialAnswer {
                 });
             }
             Delta::Restart => *self = PartialAnswer::default(),
+            Delta::Usage(usage) => self.usage = Some(*usage),
             Delta::Retry(_) => {}
         }
     }
@@ -75,13 +77,8 @@ impl PartialAnswer {
     }
 
     /// Returns the entry of the answer: thinking, text and tool calls, in pi's order.
-    pub(super) fn entry(
-        &self,
-        model: &dyn ChatModel,
-        usage: Option<&Usage>,
-        end: &TurnEnd,
-    ) -> Result<NewEntry, Error> {
-        let usage = usage.copied().unwrap_or_else(Usage::of_request);
+    pub(super) fn entry(&self, model: &dyn ChatModel, end: &TurnEnd) -> Result<NewEntry, Error> {
+        let usage = self.usage.unwrap_or_else(Usage::of_request);
         let mut answer = AssistantMessage::new(model.api(), model.provider(), model.model())
             .with_usage(usage.into());
         for thought in &self.thinking {

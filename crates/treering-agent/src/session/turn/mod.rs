@@ -27,11 +27,13 @@ use crate::session::Compaction;
 use crate::summarizer::{OnDelta, SummaryError, is_transient};
 use crate::tool::AgentTool;
 use answer::{PartialAnswer, collect};
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use treering::context::Model;
 use treering::entry::{AssistantMessage, StopReason};
+use treering::internal::unicode_json;
 use treering::provider;
 use treering::usage::Usage;
 use treering::{EntryId, Error, Message, NewEntry, Session};
@@ -147,7 +149,7 @@ pub struct TurnReport {
     pub answer: EntryId,
     /// The text of the last answer, as far as it arrived.
     pub text: String,
-    /// The usage of all answers together, if the server reported any.
+    /// The usage of all answers together, without those that were retried, if the server reported any.
     pub usage: Option<Usage>,
     /// The id of the requested model.
     pub model: String,
@@ -175,7 +177,6 @@ struct TurnContext<'a> {
 struct RecordedAnswer {
     entry: EntryId,
     partial: PartialAnswer,
-    usage: Option<Usage>,
     end: TurnEnd,
 }
 
@@ -190,7 +191,8 @@ impl AgentSession {
     ///
     /// Fails if there is nothing to send, another operation is running, the session cannot be
     /// written, a tool has no name or parameters that are not a JSON object, or the turn is aborted
-    /// while the context is compacted before it. The message is not written then.
+    /// while the context is compacted before it. The message is not written then. If the session
+    /// becomes unwritable during the turn, everything that was recorded stays.
     ///
     /// ```
     /// # use treering_agent::*;
@@ -296,10 +298,10 @@ impl TurnContext<'_> {
             }
             let answered = self.answer(&mut at).await?;
             rounds += 1;
-            if let Some(used) = answered.usage {
+            let RecordedAnswer { entry: answer, mut partial, mut end } = answered;
+            if let Some(used) = partial.usage {
                 usage = Some(usage.unwrap_or_default() + used);
             }
-            let RecordedAnswer { entry: answer, mut partial, mut end, .. } = answered;
             let calls = std::mem::take(&mut partial.calls);
             if end == TurnEnd::Complete && !calls.is_empty() {
                 at = self.run_tools(answer.clone(), calls).await?;
@@ -340,7 +342,20 @@ impl TurnContext<'_> {
     fn record_abort(&self, at: &EntryId) -> Result<EntryId, AgentError> {
         let (provider, model) = (self.model.provider(), self.model.model());
         let entry = AssistantMessage::new(self.model.api(), provider, model).aborted().into();
-        Ok(LateEntryKind::Reply.attach(&self.session, Some(at), &entry)?.id)
+        self.record_answer(at, &entry, &TurnEnd::Aborted)
+    }
+
+    /// Records an answer below the entry that it answers, and reports it.
+    fn record_answer(
+        &self,
+        at: &EntryId,
+        entry: &NewEntry,
+        end: &TurnEnd,
+    ) -> Result<EntryId, AgentError> {
+        let entry = LateEntryKind::Reply.attach(&self.session, Some(at), entry)?.id;
+        let recorded = AnswerRecorded { entry: entry.clone(), end: end.clone() };
+        self.agent.hooks.publish(Event::AnswerEnd(Arc::new(recorded)));
+        Ok(entry)
     }
 
     /// Asks the model and records its answer. The model is asked again after a temporary failure,
@@ -349,7 +364,7 @@ impl TurnContext<'_> {
         let (mut failures, mut was_compacted) = (0, false);
         loop {
             *at = self.newest(at);
-            let (partial, usage, mut end) = self.ask(at).await?;
+            let (partial, mut end) = self.ask(at).await?;
             if let TurnEnd::Failed(error) = &end
                 && is_too_long(error)
                 && !was_compacted
@@ -364,10 +379,7 @@ impl TurnContext<'_> {
                     end = TurnEnd::Aborted;
                 }
             }
-            let entry = partial.entry(self.model, usage.as_ref(), &end)?;
-            let entry = LateEntryKind::Reply.attach(&self.session, Some(&*at), &entry)?.id;
-            let recorded = AnswerRecorded { entry: entry.clone(), end: end.clone() };
-            self.agent.hooks.publish(Event::AnswerEnd(Arc::new(recorded)));
+            let entry = self.record_answer(at, &partial.entry(self.model, &end)?, &end)?;
             match &end {
                 TurnEnd::Failed(error) if failures < self.settings.retries && may_pass(error) => {
                     failures += 1;
@@ -380,7 +392,7 @@ impl TurnContext<'_> {
                         () = self.cancel.cancelled() => {}
                     }
                 }
-                _ => return Ok(RecordedAnswer { entry, partial, usage, end }),
+                _ => return Ok(RecordedAnswer { entry, partial, end }),
             }
         }
     }
@@ -418,12 +430,9 @@ impl TurnContext<'_> {
     }
 
     /// Asks the model once, unless the turn was aborted.
-    async fn ask(
-        &self,
-        at: &EntryId,
-    ) -> Result<(PartialAnswer, Option<Usage>, TurnEnd), AgentError> {
+    async fn ask(&self, at: &EntryId) -> Result<(PartialAnswer, TurnEnd), AgentError> {
         if self.cancel.is_cancelled() {
-            return Ok((PartialAnswer::default(), None, TurnEnd::Aborted));
+            return Ok((PartialAnswer::default(), TurnEnd::Aborted));
         }
         let leaf = at.clone();
         let context =
@@ -447,23 +456,28 @@ impl TurnContext<'_> {
         };
         let mut partial =
             std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
-        let (usage, end) = match answered {
+        let end = match answered {
             Ok(answer) => {
                 partial.text = answer.text;
                 partial.calls = self.named(answer.tool_calls);
-                (answer.usage, TurnEnd::Complete)
+                partial.usage = answer.usage.or(partial.usage);
+                TurnEnd::Complete
             }
-            Err(SummaryError::Length) => (None, TurnEnd::Length),
-            Err(SummaryError::Canceled) => (None, TurnEnd::Aborted),
-            Err(error) => (None, TurnEnd::Failed(error)),
+            Err(SummaryError::Length) => TurnEnd::Length,
+            Err(SummaryError::Canceled) => TurnEnd::Aborted,
+            Err(error) => TurnEnd::Failed(error),
         };
-        Ok((partial, usage, end))
+        Ok((partial, end))
     }
 
-    /// Gives every call a unique id: some servers send none, or the same one twice.
+    /// Gives every call a unique id: some servers send none, or the same one twice. Replaces halves of
+    /// surrogate pairs in the arguments, which parsers refuse.
     fn named(&self, mut calls: Vec<crate::tool::ToolCall>) -> Vec<crate::tool::ToolCall> {
         let mut seen = std::collections::HashSet::new();
         for call in &mut calls {
+            if let Cow::Owned(valid) = unicode_json(call.arguments.as_bytes()) {
+                call.arguments = valid;
+            }
             if call.id.is_empty() || !seen.insert(call.id.clone()) {
                 call.id = format!("call_{}", self.session.new_id());
                 seen.insert(call.id.clone());
