@@ -1,11 +1,12 @@
 //! Errors of operations of an [`AgentSession`](crate::AgentSession). A failed operation has written
-//! nothing.
+//! nothing, except for a turn, whose records stay.
 
 use crate::session::Operation;
 use crate::summarizer::SummaryError;
 use treering::EntryId;
 
-/// The error of an operation. The session is unchanged.
+/// The error of an operation. The session is unchanged, unless a turn failed after its beginning: what it
+/// has recorded stays.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {
@@ -35,6 +36,9 @@ pub enum AgentError {
     /// There is no message to send to the model.
     #[error("the prompt is empty")]
     NothingSaid,
+    /// The conversation is empty or ends with an answer, and there is no new message.
+    #[error("there is nothing to answer: the conversation is empty or ends with an answer")]
+    NothingToAnswer,
     /// A command of the user could not be run.
     #[error("the command {0}")]
     Shell(String),

@@ -33,6 +33,7 @@ mod support;
 mod talk;
 mod thinking;
 mod turn;
+mod turn_continue;
 mod turn_ends;
 mod turn_interruptions;
 mod turn_wire;

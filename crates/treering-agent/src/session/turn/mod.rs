@@ -11,6 +11,7 @@
 //! by estimate, and when the provider refuses it. A compaction that fails does not end the turn.
 
 mod answer;
+mod question;
 mod tools;
 
 use super::ask::is_too_long;
@@ -27,6 +28,7 @@ use crate::session::Compaction;
 use crate::summarizer::{OnDelta, SummaryError, is_transient};
 use crate::tool::AgentTool;
 use answer::{PartialAnswer, collect};
+use question::{begin_at_leaf, ends_with_question, write_question};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -36,7 +38,7 @@ use treering::entry::{AssistantMessage, StopReason};
 use treering::internal::unicode_json;
 use treering::provider;
 use treering::usage::Usage;
-use treering::{EntryId, Error, Message, NewEntry, Session};
+use treering::{EntryId, Error, NewEntry, Session};
 
 /// Settings of turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,7 +145,8 @@ impl TurnEnd {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TurnReport {
-    /// The entry of the user's message.
+    /// The entry of the user's message; in a turn [without one](AgentSession::continue_turn), the entry
+    /// that is answered.
     pub question: EntryId,
     /// The entry of the last answer.
     pub answer: EntryId,
@@ -224,6 +227,66 @@ impl AgentSession {
         if text.trim().is_empty() {
             return Err(AgentError::NothingSaid);
         }
+        self.turn(model, Some(text), on_delta, cancel).await
+    }
+
+    /// Asks a model to answer the conversation as it is, and otherwise does the same as
+    /// [`prompt`](AgentSession::prompt).
+    ///
+    /// This answers messages that the caller has appended, for example one with images, continues
+    /// a turn that ended at the limit of rounds or with the process, and retries an answer that failed or
+    /// was aborted: the leaf is first moved before it, as by
+    /// [`Session::rewind_failed`](treering::Session::rewind_failed).
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`prompt`](AgentSession::prompt) does, and with [`AgentError::NothingToAnswer`] if
+    /// the conversation is empty or ends with an answer of the model.
+    ///
+    /// ```
+    /// # use treering_agent::*;
+    /// # #[derive(Debug)] struct Parrot;
+    /// # impl ChatModel for Parrot {
+    /// #     fn provider(&self) -> &str { "acme" }
+    /// #     fn model(&self) -> &str { "parrot" }
+    /// #     fn context_window(&self) -> u64 { 1000 }
+    /// #     fn answer<'a>(&'a self, request: ChatRequest, _: &'a CancellationToken) -> ChatFuture<'a> {
+    /// #         let text = request.turns.last().map(|turn| turn.text.clone()).unwrap_or_default();
+    /// #         Box::pin(async move { Ok(ChatAnswer::new("parrot", text)) })
+    /// #     }
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// use treering::entry::UserMessage;
+    /// let agent = AgentSession::new(treering::Session::in_memory("/project"));
+    /// let question = UserMessage::new().with_text("What is this?").with_image("image/png", "iVBORw0KGgo=");
+    /// agent.session().append(question)?;
+    /// let turn = agent.continue_turn(&Parrot, None, &CancellationToken::new()).await?;
+    /// assert_eq!((&*turn.text, turn.end), ("What is this?", TurnEnd::Complete));
+    /// # Ok::<(), AgentError>(())
+    /// # }).unwrap();
+    /// ```
+    pub async fn continue_turn(
+        &self,
+        model: &dyn ChatModel,
+        on_delta: Option<OnDelta>,
+        cancel: &CancellationToken,
+    ) -> Result<TurnReport, AgentError> {
+        match read_blocking(&self.session(), |session| ends_with_question(&session.context()?))
+            .await?
+        {
+            true => self.turn(model, None, on_delta, cancel).await,
+            false => Err(AgentError::NothingToAnswer),
+        }
+    }
+
+    /// Runs a turn, which begins with the user's message if there is one.
+    async fn turn(
+        &self,
+        model: &dyn ChatModel,
+        text: Option<&str>,
+        on_delta: Option<OnDelta>,
+        cancel: &CancellationToken,
+    ) -> Result<TurnReport, AgentError> {
         let tools = self.tools();
         let definitions = tools.iter().map(define).collect::<Result<_, _>>()?;
         if let Ok(Some(Compaction::Aborted)) = self.make_room(model, cancel).await {
@@ -241,14 +304,17 @@ impl AgentSession {
     fn run_turn<'a>(
         &'a self,
         model: &'a dyn ChatModel,
-        text: &'a str,
+        text: Option<&'a str>,
         (tools, definitions): (Vec<Arc<dyn AgentTool>>, Vec<provider::Tool>),
         on_delta: Option<OnDelta>,
         cancel: &'a CancellationToken,
     ) -> OwnFuture<'a, Result<TurnReport, AgentError>> {
         Box::pin(async move {
             let (guard, session) = self.begin(Operation::Turn, cancel)?;
-            let question = write_question(&session, model, text)?;
+            let question = match text {
+                Some(text) => write_question(&session, model, text)?,
+                None => begin_at_leaf(&session, model)?,
+            };
             let started = TurnStarted { question: question.clone() };
             self.hooks.publish(Event::TurnStart(Arc::new(started)));
             let round = TurnContext {
@@ -541,16 +607,4 @@ fn define(tool: &Arc<dyn AgentTool>) -> Result<provider::Tool, Error> {
 fn name_of(model: &dyn ChatModel) -> Model {
     let (provider, id) = (model.provider().to_owned(), model.model().to_owned());
     Model::new(provider, id)
-}
-
-/// Writes the user's message in one append, after a change of the model if there is one.
-fn write_question(session: &Session, model: &dyn ChatModel, text: &str) -> Result<EntryId, Error> {
-    let mut entries = Vec::new();
-    if session.projection()?.model.as_ref() != Some(&name_of(model)) {
-        entries.push(NewEntry::model_change(model.provider(), model.model()));
-    }
-    let id = session.new_id();
-    entries.push(Message::user(text).into_entry().with_id(id.clone()));
-    session.append_all(&entries)?;
-    Ok(id)
 }
