@@ -82,6 +82,9 @@ impl ToolOutput {
 
 /// A tool that a model may call. [`FnTool`] makes one from a closure.
 ///
+/// The result is recorded and sent to the model as it is, in every later request. A tool limits its size
+/// itself: a result that does not fit the model's window cannot be compacted in the turn that needs it.
+///
 /// ```
 /// use treering_agent::{AgentTool, CancellationToken, ToolCall, ToolFuture, ToolOutput};
 /// struct Echo;

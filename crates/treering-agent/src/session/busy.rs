@@ -47,7 +47,8 @@ impl OperationLock {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins an operation unless one is running. The caller's token and [`stop`](Busy::stop) both cancel it.
+    /// Begins an operation unless one is running. The caller's token and [`stop`](OperationLock::stop)
+    /// both cancel it.
     pub(super) fn begin(
         &self,
         wanted: Operation,

@@ -4,7 +4,7 @@
 //! operation run at a time (`busy`). `navigate` moves the leaf, `compact` compacts, `lifecycle`
 //! replaces the session by another, `merge` merges branches, and `ask` requests summaries for all
 //! of them. `turn` runs a turn with a model and its tools, `shell` runs a command of the user.
-//! `late` writes entries of operations during which the leaf may have moved.
+//! `late_entry` writes entries of operations during which the leaf may have moved.
 //!
 //! Every operation has the same steps: read (on a separate thread, because files can be large), ask
 //! the handlers, ask the summarizer, and then write everything in one append. Until that append

@@ -9,8 +9,8 @@ use std::time::Duration;
 /// Is called before each pause.
 type OnRetry = Arc<dyn Fn(&SummaryError, Duration) + Send + Sync>;
 
-/// The policy of retries after a 408, 429 or 5xx, or a lost connection. A request is not retried
-/// once a part of its answer has been shown.
+/// The policy of retries after a 408, 429 or 5xx, or a lost connection. If a part of the answer has
+/// arrived, [`Delta::Restart`](crate::Delta::Restart) tells that it must be discarded.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Retry {
