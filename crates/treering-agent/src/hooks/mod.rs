@@ -45,7 +45,9 @@ pub enum Decision<T> {
 /// The handlers of an extension for the operations of a session. Each handler does nothing unless
 /// implemented.
 ///
-/// `abort` is canceled when the user aborts the operation. The future of a handler that does not watch it is dropped.
+/// `abort` is canceled when the user aborts the operation. The future of a handler that does not watch it is
+/// dropped, and so is that of a handler without `abort` if the user aborts while it runs: a handler that
+/// never returns does not block the session forever.
 ///
 /// ```
 /// use treering_agent::{BeforeTree, CancellationToken, Decision, HookFuture, Hooks, TreeOverride};

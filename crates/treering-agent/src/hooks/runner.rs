@@ -86,11 +86,15 @@ impl AnswerStream {
 macro_rules! facts {
     ($($(#[$doc:meta])* $hook:ident: $variant:ident($payload:ty);)*) => {$(
         $(#[$doc])*
-        pub(crate) fn $hook(&self, payload: $payload) -> OwnFuture<'_, ()> {
+        pub(crate) fn $hook<'a>(
+            &'a self,
+            payload: $payload,
+            abort: Option<&'a CancellationToken>,
+        ) -> OwnFuture<'a, ()> {
             Box::pin(async move {
                 let (payload, handlers) = (Arc::new(payload), self.handlers());
                 let event = Event::$variant(payload.clone());
-                self.notify(&handlers, event, |hooks| hooks.$hook(&payload)).await;
+                self.notify(&handlers, event, abort, |hooks| hooks.$hook(&payload)).await;
             })
         }
     )*};
@@ -199,12 +203,26 @@ impl HookRunner {
         &self,
         handlers: &'a Handlers,
         event: Event,
+        abort: Option<&CancellationToken>,
         call: impl Fn(&'a dyn Hooks) -> HookFuture<'a, ()>,
     ) {
         let name = event.name();
         self.publish(event);
+        // What happened because of an abort is reported like everything else.
+        let abort = abort.filter(|abort| !abort.is_cancelled());
         for (hook, hooks) in handlers {
-            if let Err(failure) = contained(|| call(&**hooks)).await {
+            let aborted = async {
+                match abort {
+                    Some(abort) => abort.cancelled().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let called = tokio::select! {
+                biased;
+                called = contained(|| call(&**hooks)) => called,
+                () = aborted => Err(HandlerError::Error("the user aborted".into())),
+            };
+            if let Err(failure) = called {
                 self.report(hook, name, failure);
             }
         }

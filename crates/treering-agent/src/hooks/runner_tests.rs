@@ -151,7 +151,7 @@ async fn an_abort_counts_even_without_handlers() {
 async fn facts_reach_every_subscriber_in_order() {
     let (runner, log) = runner(&[("a", Does::Fail), ("b", PASS)]);
     let mut events = runner.subscribe();
-    runner.session_info_changed(InfoChanged { name: Some("x".into()) }).await;
+    runner.session_info_changed(InfoChanged { name: Some("x".into()) }, None).await;
     assert_eq!(*log.lock().unwrap(), ["a Some(\"x\")", "b Some(\"x\")"]);
     let names: Vec<_> = std::iter::from_fn(|| events.try_recv().ok()).map(|e| e.name()).collect();
     assert_eq!(names, ["session_info_changed", "hook_failed"]);
@@ -162,7 +162,7 @@ async fn a_slow_subscriber_does_not_block_the_session() {
     let runner = HookRunner::default();
     let mut events = runner.subscribe();
     for _ in 0..EVENT_BACKLOG + 5 {
-        runner.session_info_changed(InfoChanged { name: None }).await;
+        runner.session_info_changed(InfoChanged { name: None }, None).await;
     }
     assert!(matches!(events.try_recv(), Err(broadcast::error::TryRecvError::Lagged(5))));
     assert!(events.try_recv().is_ok());
@@ -171,9 +171,9 @@ async fn a_slow_subscriber_does_not_block_the_session() {
 #[tokio::test]
 async fn handlers_can_be_added_after_the_first_event() {
     let (runner, log) = runner(&[("a", PASS)]);
-    runner.session_info_changed(InfoChanged { name: None }).await;
+    runner.session_info_changed(InfoChanged { name: None }, None).await;
     runner.register("b", Arc::new(Scripted("b", PASS, log.clone())));
-    runner.session_info_changed(InfoChanged { name: None }).await;
+    runner.session_info_changed(InfoChanged { name: None }, None).await;
     assert_eq!(*log.lock().unwrap(), ["a None", "a None", "b None"]);
 }
 
@@ -181,7 +181,7 @@ async fn handlers_can_be_added_after_the_first_event() {
 async fn streamed_text_displaces_no_event() {
     let runner = HookRunner::default();
     let (mut events, mut deltas) = (runner.subscribe(), runner.subscribe_deltas());
-    runner.session_info_changed(InfoChanged { name: None }).await;
+    runner.session_info_changed(InfoChanged { name: None }, None).await;
     let mut on_delta = runner.summary_deltas();
     for _ in 0..DELTA_BACKLOG + EVENT_BACKLOG {
         on_delta(Delta::Text("word "));

@@ -158,7 +158,8 @@ impl AgentSession {
                 Ok(_) => return result,
             };
             let reason = options.reason;
-            self.hooks.session_compact_failed(CompactFailed { reason, error, aborted }).await;
+            let failed = CompactFailed { reason, error, aborted };
+            self.hooks.session_compact_failed(failed, Some(&guard.cancel)).await;
             result
         })
     }
@@ -276,7 +277,7 @@ impl AgentSession {
             is_active: attached.is_active,
         };
         let event = Compact { reason: options.reason, entry, from_extension };
-        self.hooks.session_compact(event).await;
+        self.hooks.session_compact(event, Some(&guard.cancel)).await;
         Ok(Compaction::Done(Box::new(compacted)))
     }
 

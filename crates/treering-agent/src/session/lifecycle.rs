@@ -167,10 +167,10 @@ impl AgentSession {
             });
             let new = new.await?;
             let file = new.path();
-            self.put_in_place(new).await;
+            self.put_in_place(new, &guard).await;
             let event = Fork { previous: old.path(), session: self.session().id(), in_place };
-            self.hooks.session_fork(event).await;
-            self.started(StartReason::Fork).await;
+            self.hooks.session_fork(event, Some(&guard.cancel)).await;
+            self.started(StartReason::Fork, Some(&guard.cancel)).await;
             Ok(Forked::Done { file, editor_text })
         })
     }
@@ -187,7 +187,11 @@ impl AgentSession {
 
     /// Calls the handlers of `session_shutdown`. The session can still be read.
     pub async fn shutdown(&self) {
-        self.hooks.session_shutdown(Shutdown { session: self.session().id() }).await;
+        self.shut_down(None).await;
+    }
+
+    async fn shut_down(&self, abort: Option<&CancellationToken>) {
+        self.hooks.session_shutdown(Shutdown { session: self.session().id() }, abort).await;
     }
 
     fn replace<'a>(
@@ -209,22 +213,22 @@ impl AgentSession {
                 () = guard.cancel.cancelled() => return Ok(Replaced::Aborted),
                 new = read_blocking(&old, make) => new?,
             };
-            self.put_in_place(new).await;
+            self.put_in_place(new, guard).await;
             let event = Switch { reason, previous: old.path(), session: self.session().id() };
-            self.hooks.session_switch(event).await;
+            self.hooks.session_switch(event, Some(&guard.cancel)).await;
             let started = match reason {
                 SwitchReason::New => StartReason::New,
                 SwitchReason::Resume => StartReason::Resume,
             };
-            self.started(started).await;
+            self.started(started, Some(&guard.cancel)).await;
             Ok(Replaced::Done)
         })
     }
 
     /// Replaces the session, after calling the handlers for its end. Nothing can fail after this
     /// point.
-    async fn put_in_place(&self, new: Session) {
-        self.shutdown().await;
+    async fn put_in_place(&self, new: Session, guard: &Guard<'_>) {
+        self.shut_down(Some(&guard.cancel)).await;
         *self.session.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
     }
 }

@@ -154,7 +154,7 @@ impl AgentSession {
             if new_leaf.as_ref() == Some(&id) {
                 let summary_entry = (!options.full).then(|| entry.clone());
                 let event = TreeMove { new_leaf, old_leaf, summary_entry, from_extension: false };
-                self.hooks.session_tree(event).await;
+                self.hooks.session_tree(event, Some(&guard.cancel)).await;
             }
             Ok(MergeOutcome::Done(Box::new(MergedBranch { entry, copies, plan, usage })))
         })

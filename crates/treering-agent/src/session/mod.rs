@@ -334,15 +334,19 @@ impl AgentSession {
 
     /// Calls the handlers for the start of the agent with this session.
     pub async fn start(&self) {
-        self.started(StartReason::Startup).await;
+        self.started(StartReason::Startup, None).await;
         self.act().await;
     }
 
-    fn started(&self, reason: StartReason) -> OwnFuture<'_, ()> {
+    fn started<'a>(
+        &'a self,
+        reason: StartReason,
+        abort: Option<&'a CancellationToken>,
+    ) -> OwnFuture<'a, ()> {
         Box::pin(async move {
             let session = self.session();
             let (id, file) = (session.id(), session.path());
-            self.hooks.session_start(Start { reason, session: id, file }).await;
+            self.hooks.session_start(Start { reason, session: id, file }, abort).await;
         })
     }
 }
@@ -409,7 +413,7 @@ impl AgentSession {
         let session = self.session();
         let entry = NewEntry::session_info(name);
         LateEntryKind::Reply.attach(&session, session.leaf().as_ref(), &entry)?;
-        self.hooks.session_info_changed(InfoChanged { name: session.name() }).await;
+        self.hooks.session_info_changed(InfoChanged { name: session.name() }, None).await;
         self.act().await;
         Ok(())
     }

@@ -270,7 +270,7 @@ impl AgentSession {
             summary_entry: moved.summary.clone(),
             from_extension: supplied.is_some(),
         };
-        self.hooks.session_tree(event).await;
+        self.hooks.session_tree(event, Some(&guard.cancel)).await;
         Ok(Navigation::Moved(Box::new(moved)))
     }
 

@@ -10,7 +10,8 @@ use treering::compaction::CompactionSettings;
 use treering::{Message, Session};
 use treering_agent::{
     AgentSession, AgentSettings, BeforeCompact, CancellationToken, Compact, CompactOverride,
-    Decision, Event, FnTool, HookFuture, Hooks, SummaryError, ToolOutput, TurnEnd, TurnSettings,
+    Decision, Event, FnTool, HookFuture, Hooks, NavigateOptions, Navigation, Replaced, Shutdown,
+    SummaryError, ToolOutput, TreeMove, TurnEnd, TurnSettings,
 };
 use treering_testkit::faulty::{AppendFault, Faulty};
 use treering_testkit::rng::Rng;
@@ -163,6 +164,63 @@ async fn an_overflow_after_a_compaction_fails_even_with_retries() {
     let turn = prompt(&agent, &model).await;
     assert_eq!(turn.end, TurnEnd::Failed(too_long()));
     assert_eq!(home.reopened().leaf(), Some(turn.answer));
+}
+
+/// A handler that never returns from reports.
+struct Hangs(tokio::sync::Semaphore);
+
+impl Hangs {
+    fn hang(&self) -> HookFuture<'_, ()> {
+        self.0.add_permits(1);
+        Box::pin(std::future::pending())
+    }
+}
+
+impl Hooks for Hangs {
+    fn session_compact<'a>(&'a self, _event: &'a Compact) -> HookFuture<'a, ()> {
+        self.hang()
+    }
+
+    fn session_tree<'a>(&'a self, _event: &'a TreeMove) -> HookFuture<'a, ()> {
+        self.hang()
+    }
+
+    fn session_shutdown<'a>(&'a self, _event: &'a Shutdown) -> HookFuture<'a, ()> {
+        self.hang()
+    }
+}
+
+#[tokio::test]
+async fn an_abort_ends_the_wait_for_a_handler_that_never_returns() {
+    let (home, session) = Home::new();
+    let agent = compacting(AgentSession::new(session), Scripted::plays([]));
+    let hangs = Arc::new(Hangs(tokio::sync::Semaphore::new(0)));
+    let model =
+        ScriptedModel::plays([Reply::Text("Old."), Reply::Fail(too_long()), Reply::Text("Never.")]);
+    let first = prompt(&agent, &model).await;
+    agent.add_hooks("hangs", Arc::clone(&hangs) as Arc<dyn Hooks>);
+    let aborts = async || {
+        hangs.0.acquire().await.unwrap().forget();
+        agent.abort();
+    };
+    let mut events = agent.subscribe();
+    let (turn, ()) = tokio::join!(prompt(&agent, &model), aborts());
+    assert_eq!((turn.end, model.requests().len()), (TurnEnd::Aborted, 2));
+    let is_failure = |event: &Event| {
+        matches!(event, Event::HookFailed { event: "session_compact", panicked: false, .. })
+    };
+    assert!(std::iter::from_fn(|| events.try_recv().ok()).any(|event| is_failure(&event)));
+    assert_eq!(home.reopened().leaf(), Some(turn.answer));
+    // What has happened when the handlers are called is not undone.
+    let (moved, ()) =
+        tokio::join!(agent.navigate(&first.answer, NavigateOptions::exact()), aborts());
+    assert!(matches!(moved, Ok(Navigation::Moved(_))), "{moved:?}");
+    assert_eq!(home.reopened().leaf(), Some(first.answer));
+    let never = CancellationToken::new();
+    let (replaced, ()) = tokio::join!(agent.new_session(&never), aborts());
+    assert!(matches!(replaced, Ok(Replaced::Done)), "{replaced:?}");
+    assert!(agent.session().tree().is_empty());
+    assert_eq!(agent.running(), None);
 }
 
 /// Cancels the token after this many events, or when a tool starts that never ends.
