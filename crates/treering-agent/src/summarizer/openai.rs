@@ -66,9 +66,10 @@ impl OpenAi {
         // OpenAI's newer models refuse the old name; most other servers know only the old one.
         let is_openai = self.base_url.contains("://api.openai.com");
         let limit = if is_openai { "max_completion_tokens" } else { "max_tokens" };
+        let longest = json!(request.max_output_tokens.unwrap_or(self.max_output_tokens));
         let mut body = json!({
             "model": self.model,
-            limit: request.max_output_tokens.unwrap_or(self.max_output_tokens),
+            limit: longest,
             "stream": true,
             "stream_options": { "include_usage": true },
         });
@@ -88,6 +89,10 @@ impl OpenAi {
         let without = |member: &'static str| vec![(member, Value::Null)];
         let mut concessions =
             vec![Concession { about: &["stream_options"], changes: without("stream_options") }];
+        if !is_openai {
+            let changes = vec![("max_tokens", Value::Null), ("max_completion_tokens", longest)];
+            concessions.push(Concession { about: &["max_completion_tokens"], changes });
+        }
         if let Some(thinking) = request.thinking {
             body["reasoning_effort"] = json!(effort(thinking));
             let about = &["reasoning", "thinking"];

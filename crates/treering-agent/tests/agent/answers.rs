@@ -125,6 +125,19 @@ async fn what_a_model_thinks_aloud_is_left_out() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_wants_the_new_name_of_the_limit_gets_it() {
+    let _still = still();
+    let no = r#"{"error":{"message":"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}"#;
+    let scripts = vec![refusal(400, "", no), answer(&whole(Api::OpenAi, &["Whole"]))];
+    let (server, job) = ask(Api::OpenAi, scripts).await;
+    assert_eq!(job.end().await.unwrap().text, "Whole");
+    let requests = server.requests();
+    assert!(requests[0].contains("\"max_tokens\":8192"), "{}", requests[0]);
+    assert!(!requests[1].contains("\"max_tokens\""), "{}", requests[1]);
+    assert!(requests[1].contains("\"max_completion_tokens\":8192"), "{}", requests[1]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_refuses_stream_options_gets_a_request_without_them() {
     let _still = still();
     let no = r#"{"error":{"message":"Unknown parameter: 'stream_options'."}}"#;
