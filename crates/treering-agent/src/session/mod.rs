@@ -66,9 +66,10 @@ pub struct AgentSettings {
     pub compaction: CompactionSettings,
     /// The part of the summarizer's window that a branch summary must leave free, in tokens.
     pub branch_reserve_tokens: u64,
-    /// The window of the agent's model, in tokens.
+    /// The window of models that [`context_windows`](AgentSettings::context_windows) does not name, in
+    /// tokens. A turn uses the [window of its model](crate::ChatModel::context_window) instead.
     pub context_window: u64,
-    /// The windows of particular models, by `provider/model`, in tokens.
+    /// The windows of particular models, by `provider/model`, in tokens. They count for turns as well.
     pub context_windows: BTreeMap<String, u64>,
     /// The root directory of the agent's own sessions, with a directory for each project. Forks of
     /// sessions that treering cannot write are stored there; without it, they fail.
@@ -95,7 +96,7 @@ impl AgentSettings {
         AgentSettings { branch_reserve_tokens, ..self }
     }
 
-    /// Sets the window of the agent's model, in tokens.
+    /// Sets the window of models that are not named, in tokens. A turn uses the window of its model.
     #[must_use]
     pub fn context_window(self, context_window: u64) -> Self {
         AgentSettings { context_window, ..self }

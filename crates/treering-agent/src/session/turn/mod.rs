@@ -590,6 +590,7 @@ impl TurnContext<'_> {
 /// Returns whether an error is temporary, so that another request may succeed.
 fn may_pass(error: &SummaryError) -> bool {
     match error {
+        error if is_too_long(error) => false,
         SummaryError::Connection(_)
         | SummaryError::Timeout { .. }
         | SummaryError::Server { .. }
