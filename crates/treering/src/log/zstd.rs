@@ -137,11 +137,11 @@ fn prefix_of(source: &mut impl BufRead, length: usize) -> io::Result<Prefix> {
     while next_frame(&mut decoder, source)? {
         let start = bytes.len();
         let wanted = BlockDecodingStrategy::UptoBytes(length.saturating_sub(start).max(1));
-        decoder.decode_blocks(&mut *source, wanted).map_err(damaged)?;
+        decoder.decode_blocks(&mut *source, wanted).map_err(undecodable)?;
         let is_finished = decoder.is_finished();
         if !is_finished {
             let all = BlockDecodingStrategy::All;
-            decoder.decode_blocks(&END[..], all).map_err(damaged)?;
+            decoder.decode_blocks(&END[..], all).map_err(undecodable)?;
         }
         drain(&mut decoder, &mut bytes)?;
         if !is_finished {
@@ -228,7 +228,7 @@ pub fn decompress(
         let mut length = 0;
         while !decoder.is_finished() {
             let one = BlockDecodingStrategy::UptoBlocks(1);
-            decoder.decode_blocks(&mut source, one).map_err(damaged)?;
+            decoder.decode_blocks(&mut source, one).map_err(undecodable)?;
             length += drain(&mut decoder, target)?;
             limits.check(done + length, source.count)?;
         }
@@ -250,7 +250,7 @@ fn next_frame(decoder: &mut FrameDecoder, source: &mut impl BufRead) -> io::Resu
                 length,
                 ..
             })) => skip(source, u64::from(length))?,
-            Err(error) => return Err(damaged(error)),
+            Err(error) => return Err(undecodable(error)),
         }
     }
     Ok(false)
@@ -285,6 +285,14 @@ fn skip(source: &mut impl BufRead, length: u64) -> io::Result<()> {
 fn too_large(limit: impl Display) -> io::Error {
     let message = format!("the file is compressed (zstd) and its content is larger than {limit}");
     io::Error::new(io::ErrorKind::FileTooLarge, message)
+}
+
+/// Returns the error about data that the decoder refuses. Its own messages are for programmers.
+fn undecodable(error: FrameDecoderError) -> io::Error {
+    damaged(match error {
+        FrameDecoderError::ReadFrameHeaderError(_) => "it contains data in another format",
+        _ => "it is incomplete, or its bytes have changed",
+    })
 }
 
 fn damaged(why: impl Display) -> io::Error {
