@@ -12,8 +12,7 @@ use serde::{Deserialize, Deserializer};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use treering::Dialect;
 use treering_agent::{CompactionConfig, ConfigError, SummarizerConfig};
 use treering_usage::ModelPrice;
@@ -230,8 +229,8 @@ pub(crate) struct PlacesConfig {
 /// A configuration file with all settings, explained, and set to their defaults.
 pub(crate) const DEFAULTS: &str = include_str!("help/config.toml");
 
-/// Whether a warning about an invalid file was written.
-static IS_REPORTED: AtomicBool = AtomicBool::new(false);
+/// The warning about an invalid file, until it is written.
+static WARNING: Mutex<Option<String>> = Mutex::new(None);
 
 /// Returns the path of the file, whether or not it exists.
 pub(crate) fn file() -> Option<PathBuf> {
@@ -240,20 +239,29 @@ pub(crate) fn file() -> Option<PathBuf> {
 
 impl Config {
     /// Returns the configuration for callers that must not fail because of it: an invalid file is
-    /// reported once and ignored.
+    /// ignored, and reported by [`warn`](Self::warn).
     pub(crate) fn current() -> &'static Config {
-        static CURRENT: OnceLock<(Config, Option<Failure>)> = OnceLock::new();
-        let (config, failure) = CURRENT.get_or_init(|| match Config::read_file() {
-            Ok(config) => (config, None),
-            Err(failure) => (Config::default(), Some(failure)),
-        });
-        // Reporting needs the configuration as well.
-        if let Some(Failure::Message { what, .. }) = failure
-            && !IS_REPORTED.swap(true, Ordering::Relaxed)
-        {
-            output::write_notice("warning", &safe_line(what));
+        static CURRENT: OnceLock<Config> = OnceLock::new();
+        CURRENT.get_or_init(|| {
+            Config::read_file().unwrap_or_else(|failure| {
+                if let Failure::Message { what, .. } = failure {
+                    *WARNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
+                }
+                Config::default()
+            })
+        })
+    }
+
+    /// Reports once that an invalid file was ignored. It is not reported when the file is read,
+    /// because a command that needs the file fails with the same message.
+    pub(crate) fn warn() {
+        if let Some(what) = Config::take_warning() {
+            output::write_notice("warning", &safe_line(&what));
         }
-        config
+    }
+
+    fn take_warning() -> Option<String> {
+        WARNING.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Returns the current settings, one on each line, without secrets.
@@ -291,17 +299,7 @@ impl Config {
 
     /// Returns the configuration for commands that need what the file says.
     pub(crate) fn load() -> Result<Self, Failure> {
-        Config::read_file().map_err(|failure| match (failure, file()) {
-            // The warning already says what is wrong.
-            (Failure::Message { hint: Some(hint), .. }, Some(path))
-                if IS_REPORTED.load(Ordering::Relaxed) =>
-            {
-                let what =
-                    format!("this command needs a valid configuration file: {}", path.display());
-                Failure::with_hint(what, hint)
-            }
-            (failure, _) => failure,
-        })
+        Config::read_file().inspect_err(|_| drop(Config::take_warning()))
     }
 
     fn read_file() -> Result<Self, Failure> {
@@ -325,11 +323,26 @@ fn read(path: &Path) -> io::Result<String> {
 fn wrong(path: &Path, error: &ConfigError) -> Failure {
     let what = match error {
         ConfigError::Toml { line, message } => {
-            format!("{}, line {line}: {message}", path.display())
+            format!("{}, line {line}: {}", path.display(), in_plain_words(message))
         }
         other => format!("{}: {other}", path.display()),
     };
     Failure::with_hint(what, "correct the file, or name another file with TREERING_CONFIG")
+}
+
+/// Returns a message of the parser without the names of Rust's types.
+fn in_plain_words(message: &str) -> String {
+    [
+        ("unknown field", "unknown setting"),
+        ("unknown variant", "unknown value"),
+        ("invalid type: ", ""),
+        ("invalid value: ", ""),
+        ("expected u64", "expected a whole number that is not negative"),
+        ("expected f64", "expected a number"),
+        ("wanted string or table", "expected a string"),
+    ]
+    .into_iter()
+    .fold(message.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 fn path(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {

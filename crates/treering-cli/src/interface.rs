@@ -1,7 +1,7 @@
 //! Starts the terminal interface with its configuration and its sessions.
 
 use crate::commands::demo;
-use crate::config::{Config, DoubleEscapeChoice, KeyNames, ThemeChoice};
+use crate::config::{Config, DoubleEscapeChoice, KeyNames, Keys, ThemeChoice};
 use crate::error::Failure;
 use crate::models::Models;
 use crate::output::{self, Output};
@@ -170,6 +170,13 @@ fn setup(
     let drafts = directories::state().filter(|_| config.ui.keep_drafts);
     let drafts = drafts.map(|dir| Ok::<_, Failure>((dir.join("drafts"), current_dir()?)));
     Ok(AppSetup { picker, tree, chat, drafts: drafts.transpose()? })
+}
+
+/// Fails if a configured key or action does not exist.
+pub(crate) fn check_keys(keys: &Keys) -> Result<(), Failure> {
+    bindings::<treering_tui::tree::TreeAction>("tree", &keys.tree)?;
+    bindings::<treering_tui::chat::ChatAction>("chat", &keys.chat)?;
+    bindings::<treering_tui::picker::PickerAction>("picker", &keys.picker).map(drop)
 }
 
 /// Returns the key bindings of a screen, with the configured ones applied.

@@ -111,6 +111,7 @@ fn main() -> ExitCode {
     if let Command::Mcp(args) = &command {
         // The protocol needs standard output, which `out` has locked.
         drop(out);
+        config::Config::warn();
         return exit(commands::serve_mcp(args), None);
     }
     if traits.shows_progress && !std::env::args_os().any(|argument| argument == "--json") {
@@ -149,6 +150,7 @@ fn print_usage(error: &clap::Error) -> std::io::Result<()> {
 
 /// Reports a failure, if there was one, and returns the exit code.
 fn exit(done: Result<(), Failure>, file: Option<&Path>) -> ExitCode {
+    config::Config::warn();
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Stdout(error) | Failure::Report(error))

@@ -235,6 +235,7 @@ fn colors_wanted(terminal: bool) -> bool {
 
 /// Writes a message to stderr: `error: …`, `hint: …`, `warning: …`. The text must be safe to show.
 pub(crate) fn write_notice(kind: &str, text: &str) {
+    Config::warn();
     let colored = colors_wanted(io::stderr().is_terminal());
     let mut line = String::new();
     if colored {

@@ -2,6 +2,7 @@
 
 use crate::config::{self, Config, DEFAULTS};
 use crate::error::Failure;
+use crate::interface::check_keys;
 use crate::output::{self, Output, json_string, json_strings};
 use crate::text::{safe_line, safe_path};
 use std::io::{self, Write};
@@ -43,6 +44,7 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 
 fn show(path: &Path, json: bool, out: &mut Output) -> Result<(), Failure> {
     let config = Config::load()?;
+    check_keys(&config.keys)?;
     let exists = path.exists();
     if json {
         return write_json(path, exists, &config, out);
