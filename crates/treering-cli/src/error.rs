@@ -56,6 +56,11 @@ impl Failure {
         Failure::Message { what, hint: system_hint(error) }
     }
 
+    /// Returns the failure with the advice for `file`, for a command that is about several sessions.
+    pub(crate) fn about(error: Error, file: &Path) -> Self {
+        Failure::Message { what: error.to_string(), hint: hint(&error, Some(file)) }
+    }
+
     /// Returns the exit code of the failure.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {

@@ -35,6 +35,8 @@ mod text;
 mod typed;
 
 use clap::Parser;
+use clap::builder::NonEmptyStringValueParser;
+use clap::error::{ContextKind, ContextValue};
 use commands::Command;
 use error::Failure;
 use output::Output;
@@ -84,6 +86,9 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
+            if let Some(failure) = file_as_command(&error) {
+                return exit(Err(failure), None);
+            }
             let printed = print_usage(&error);
             return match error.use_stderr() {
                 // If an error cannot be printed, this cannot be reported either.
@@ -135,6 +140,18 @@ fn main() -> ExitCode {
     // The terminal interface may end while it writes a file in the background.
     drop(treering::internal::fs::remove_unfinished());
     exit(done, command.file())
+}
+
+/// Returns the failure for a file that was given instead of a command.
+fn file_as_command(error: &clap::Error) -> Option<Failure> {
+    let ContextValue::String(given) = error.get(ContextKind::InvalidSubcommand)? else {
+        return None;
+    };
+    let file = Path::new(given);
+    file.is_file().then(|| Failure::Usage {
+        what: format!("{given:?} is a file, not a command"),
+        hint: format!("`treering open {}` shows its tree", text::shell_word(file)),
+    })
 }
 
 /// Prints an error of the command line, help, or the version. It quotes what the user typed, which

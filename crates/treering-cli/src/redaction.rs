@@ -39,11 +39,10 @@ impl Redaction {
 pub(crate) fn redactor(emails: bool, home: bool, patterns: &[String]) -> Result<Redactor, Failure> {
     let hint = "a pattern is NAME=REGEX, such as ticket=TICKET-[0-9]+";
     let usage = |what: String| Failure::Usage { what, hint: hint.to_owned() };
-    let named = |pattern: &String| {
-        let parts = pattern.split_once('=').filter(|(_, regex)| !regex.is_empty());
-        let (name, regex) =
-            parts.ok_or_else(|| usage(format!("the pattern {pattern:?} has no name")))?;
-        Ok((name.to_owned(), regex.to_owned()))
+    let named = |pattern: &String| match pattern.split_once('=') {
+        Some((name, "")) => Err(usage(format!("the pattern {name:?} has no expression"))),
+        Some((name, regex)) => Ok((name.to_owned(), regex.to_owned())),
+        None => Err(usage(format!("the pattern {pattern:?} has no name"))),
     };
     let mut options = Options::new().emails(emails).home(home);
     options.patterns = patterns.iter().map(named).collect::<Result<_, Failure>>()?;

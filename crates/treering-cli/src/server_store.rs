@@ -46,5 +46,13 @@ fn read(path: &Path) -> Result<String, Failure> {
         let what = format!("cannot read the token in {}: {error}", safe_path(path));
         Failure::with_hint(what, "`treering token create` makes a token")
     })?;
-    Ok(token.trim().to_owned())
+    let token = token.trim();
+    match !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        true => Ok(token.to_owned()),
+        false => {
+            let what = format!("{} holds no token", safe_path(path));
+            let hint = "a token is one word of ASCII characters; `treering token create` makes one";
+            Err(Failure::with_hint(what, hint))
+        }
+    }
 }

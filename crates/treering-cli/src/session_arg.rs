@@ -104,7 +104,8 @@ impl SessionArg {
 /// Returns the failure of a command that works only on files but was given a session of a store.
 pub(crate) fn needs_file(location: &str, id: &str) -> Failure {
     let what = format!("this command works on files, and {id} is in the store {location}");
-    let hint = format!("`treering fork {}` writes it to a file", shell_word(Path::new(id)));
+    let (id, location) = (shell_word(Path::new(id)), shell_word(Path::new(location)));
+    let hint = format!("`treering pull {id} --store {location}` copies it to a file");
     Failure::with_hint(what, hint)
 }
 

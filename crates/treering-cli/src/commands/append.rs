@@ -3,9 +3,9 @@
 use super::fork::absolute;
 use super::warn_of_findings;
 use crate::error::Failure;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::session_arg::SessionArg;
-use crate::text::{safe_line, shell_word};
+use crate::text::{safe_line, safe_path, shell_word};
 use crate::typed::TypedPosition;
 use std::io::{self, BufRead, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,8 @@ pub(crate) struct Args {
     pub(crate) file: SessionArg,
     #[command(flatten)]
     source: Source,
-    /// Continue from this entry instead of the leaf (an id or its beginning; `none`: a new root)
+    /// Continue from this entry instead of the leaf (an id or its beginning; `none`: a new root). The
+    /// `parentId` of an --entry takes precedence
     #[arg(long, value_name = "ID")]
     parent: Option<TypedPosition>,
     /// Fail if this is no longer the session's leaf (an id or its beginning; `none`: no entry)
@@ -142,7 +143,11 @@ impl<'a> Writer<'a> {
                 // A new session has no entries to which these could refer.
                 let places = [&args.parent, &args.expect_leaf];
                 if let Some(entry) = places.into_iter().flatten().find_map(TypedPosition::entry) {
-                    return Err(Error::UnknownEntry(entry.text().to_owned()).into());
+                    let name = args.file.display();
+                    return Err(Failure::with_hint(
+                        format!("no entry {:?}: there is no {name} yet", entry.text()),
+                        "a new session has no entries: leave out --parent and --expect-leaf",
+                    ));
                 }
             }
             Err(error) => return Err(error.into()),
@@ -154,6 +159,11 @@ impl<'a> Writer<'a> {
     fn check_options(&self, session: &Session) -> Result<(), Failure> {
         let (name, found) = (self.args.file.display(), session.dialect());
         if let Some(wanted) = self.args.dialect.filter(|wanted| *wanted != found) {
+            if std::fs::metadata(&*self.args.file).is_ok_and(|file| file.len() == 0) {
+                let what = format!("{name} is empty, and continued as a session of {found}");
+                let hint = format!("remove it, and a session of {wanted} is created");
+                return Err(Failure::with_hint(what, hint));
+            }
             return Err(Failure::with_hint(
                 format!("{name} is a session of {found}, not of {wanted}"),
                 "`--dialect` is for new sessions: leave it out, or name another file",
@@ -223,7 +233,16 @@ impl<'a> Writer<'a> {
             // Another process has created the file meanwhile: the entries are appended to its
             // session.
             Err(Error::AlreadyExists(_)) => Ok(Session::open_with(file, self.open_options())?),
-            session => Ok(session?),
+            session => {
+                let session = session?;
+                // It may have been meant as the id or the name of a session.
+                if file.extension().is_none() && file.components().count() == 1 {
+                    let name = safe_path(file);
+                    let what = format!("no session is named {name}: it was created as a file");
+                    output::write_notice("note", &what);
+                }
+                Ok(session)
+            }
         }
     }
 

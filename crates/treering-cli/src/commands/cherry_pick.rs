@@ -43,8 +43,14 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let other = args.from.as_ref().map(SessionArg::open).transpose()?;
     let source = other.as_ref().unwrap_or(&session);
     let repeated = if args.force { Repeated::Copied } else { Repeated::Skipped };
-    let pick = session.plan_pick(source, &args.selection.resolve(source)?, repeated)?;
-    let copies = if args.dry_run { Vec::new() } else { session.apply_pick(&pick)? };
+    let about = |error, file: &SessionArg| Failure::about(error, file);
+    let from = args.from.as_ref().unwrap_or(&args.file);
+    let selection = args.selection.resolve(source).map_err(|error| about(error, from))?;
+    let pick = session.plan_pick(source, &selection, repeated).map_err(|e| about(e, from))?;
+    let copies = match args.dry_run {
+        true => Vec::new(),
+        false => session.apply_pick(&pick).map_err(|error| about(error, &args.file))?,
+    };
     match args.json {
         true => Ok(write_json(&pick, &copies, out)?),
         false => write_for_people(source, &session, &pick, &copies, out),

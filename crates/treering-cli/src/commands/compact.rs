@@ -3,7 +3,7 @@
 use crate::agent::{self, SummaryArgs};
 use crate::config::Config;
 use crate::error::Failure;
-use crate::output::{Output, Style, json_string, json_string_or_null, json_strings};
+use crate::output::{self, Output, Style, json_string, json_string_or_null, json_strings};
 use crate::session_arg::SessionArg;
 use crate::text::{columns, count, excerpt, safe_line};
 use crate::typed::{TypedPosition, number};
@@ -70,7 +70,10 @@ fn compact(args: &Args, out: &mut Output) -> Result<(), Failure> {
         json_string(out, why)?;
         return Ok(out.write_all(b"}\n")?);
     }
-    Ok(writeln!(out, "nothing to compact: {why}")?)
+    // Standard output has the id of the compaction, and there is none.
+    out.finish()?;
+    output::write_notice("note", &format!("nothing to compact: {why}"));
+    Ok(())
 }
 
 fn write_compacted(compacted: &Compacted, json: bool, out: &mut Output) -> Result<(), Failure> {

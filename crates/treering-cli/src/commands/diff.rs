@@ -43,9 +43,10 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let session = args.file.open()?;
     let other = args.with.as_ref().map(SessionArg::open).transpose()?;
     let other = other.as_ref().unwrap_or(&session);
-    let a = args.a.resolve(&session)?;
+    let with = args.with.as_ref().unwrap_or(&args.file);
+    let a = args.a.resolve(&session).map_err(|error| Failure::about(error, &args.file))?;
     let b = match &args.b {
-        Some(b) => b.resolve(other)?,
+        Some(b) => b.resolve(other).map_err(|error| Failure::about(error, with))?,
         None => other.leaf().ok_or_else(|| {
             Failure::with_hint("the leaf is before the first entry", "name the second branch, too")
         })?,

@@ -66,8 +66,11 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         Some((store, _)) => session.fork_into(store, &at, options)?,
         None if args.in_store => {
             return Err(Failure::Usage {
-                what: "--in-store needs a session of a store".to_owned(),
-                hint: "name the store with `--store URL`".to_owned(),
+                what: format!(
+                    "--in-store needs a session of a store, and {} is a file",
+                    args.file.display()
+                ),
+                hint: "name the session by its id, and the store with `--store URL`".to_owned(),
             });
         }
         None => session.fork(&at, options)?,

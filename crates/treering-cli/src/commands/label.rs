@@ -3,9 +3,10 @@
 use crate::error::Failure;
 use crate::output::{self, Output};
 use crate::session_arg::SessionArg;
-use crate::text::safe_line;
-use crate::typed::{TypedEntry, label_text};
+use crate::text::{safe_line, shell_word};
+use crate::typed::{TypedEntry, label};
 use std::io::Write;
+use std::path::Path;
 
 /// Label an entry, show its label, or clear it
 ///
@@ -42,7 +43,11 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
     match session.tree().label(&id) {
         Some(label) => writeln!(out, "{}", safe_line(label))?,
-        None => output::write_notice("note", &format!("entry {id} has no label")),
+        None => {
+            output::write_notice("note", &format!("entry {} has no label", safe_line(id.as_str())));
+            let (file, id) = (shell_word(&args.file), shell_word(Path::new(id.as_str())));
+            output::write_notice("hint", &format!("`treering label {file} {id} TEXT` labels it"));
+        }
     }
     Ok(())
 }

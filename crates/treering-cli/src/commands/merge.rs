@@ -2,7 +2,7 @@
 
 use crate::agent::{self, SummaryArgs};
 use crate::error::Failure;
-use crate::output::{Output, Style, json_string, json_string_or_null};
+use crate::output::{self, Output, Style, json_string, json_string_or_null};
 use crate::session_arg::SessionArg;
 use crate::text::{count, excerpt, safe_line};
 use crate::typed::TypedEntry;
@@ -61,7 +61,12 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 fn nothing_new(json: bool, out: &mut Output) -> Result<(), Failure> {
     match json {
         true => out.write_all(b"{\"merged\":false}\n")?,
-        false => writeln!(out, "nothing to merge: this branch already has these entries")?,
+        // Standard output has the new leaf, and there is none.
+        false => {
+            out.finish()?;
+            let what = "nothing to merge: this branch already has these entries";
+            output::write_notice("note", what);
+        }
     }
     Ok(())
 }

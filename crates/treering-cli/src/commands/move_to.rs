@@ -36,6 +36,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let cwd = directory(args)?;
+    if args.file.extension().is_some_and(|extension| extension == "zst") {
+        let what = format!("{}: an archived session cannot be moved", args.file.display());
+        let hint = format!("`treering unarchive {}` decompresses it", shell_word(&args.file));
+        return Err(Failure::with_hint(what, hint));
+    }
     // The lock is released again, because the library takes it itself.
     drop(hold(&args.file, Recent::Accepted, clock::now())?);
     if !args.force {

@@ -7,13 +7,15 @@ use crate::output::{self, Output, Style, json_string, json_string_or_null};
 use crate::progress::{self, Meter};
 use crate::sessions;
 use crate::stores::StoreChoice;
-use crate::text::{age, columns, count, excerpt, fit_end, pad, safe_line, size};
-use crate::typed::number;
+use crate::text::{age, columns, count, excerpt, fit_end, pad, safe_line, shell_word, size};
+use crate::typed::{number, positive};
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+use treering::store::Store;
 use treering_index::SessionIndex;
 use treering_search::{
     BranchState, Case, Found, Hit, Options, Query, SessionHits, Snippet, Sort, Summary, search,
@@ -116,9 +118,15 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
         }
     };
     let cancel = AtomicBool::new(false);
-    let summary = match store.open()?.filter(|_| args.dir.is_empty()) {
-        Some(store) => search_store(&store, &query, &options, &cancel, show)?,
-        None => search(files(&args.dir)?, &query, &options, &cancel, show),
+    let store = store.open_unless(!args.dir.is_empty())?;
+    let mut has_files = false;
+    let summary = match &store {
+        Some(store) => search_store(store, &query, &options, &cancel, show)?,
+        None => {
+            let files = files(&args.dir)?;
+            has_files = !files.is_empty();
+            search(files, &query, &options, &cancel, show)
+        }
     };
     let skipped = report.skipped;
     if let Some(failure) = failed {
@@ -128,14 +136,28 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     warn_of(&skipped);
     write_search_totals(&summary, started);
     if summary.files == 0 {
-        output::write_notice("note", "there are no sessions to search");
-        let hint = "`treering ls --all` shows where treering looks; `--dir DIR` searches elsewhere";
-        output::write_notice("hint", hint);
+        note_that_nothing_was_searched(has_files, store.as_ref());
     }
     match summary.sessions {
         0 => Err(Failure::Reported),
         _ => Ok(()),
     }
+}
+
+fn note_that_nothing_was_searched(has_files: bool, store: Option<&Arc<dyn Store>>) {
+    if has_files {
+        return output::write_notice("note", "no session passes the filters of the query");
+    }
+    output::write_notice("note", "there are no sessions to search");
+    let hint = match store {
+        None => "`treering ls --all` shows where treering looks; `--dir DIR` searches elsewhere"
+            .to_owned(),
+        Some(store) => {
+            let location = shell_word(Path::new(&store.location()));
+            format!("`treering ls --all --store {location}` lists the sessions of the store")
+        }
+    };
+    output::write_notice("hint", &safe_line(&hint));
 }
 
 /// Returns the files to search: the given ones, all in the given directories, or all of this
@@ -156,7 +178,13 @@ fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
                 std::fs::read_dir(path).map_err(about)?;
                 found.extend(SessionIndex::new(sessions::places().only([path.clone()])).files());
             }
-            false => found.push(path.clone()),
+            // A file that is none is left out if it is in a directory, but this one was named.
+            false => match treering::active_projection(path) {
+                Err(error @ treering::Error::NotASession { .. }) => {
+                    return Err(Failure::about(error, path));
+                }
+                _ => found.push(path.clone()),
+            },
         }
     }
     Ok(found)

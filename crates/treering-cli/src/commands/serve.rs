@@ -8,6 +8,7 @@ use crate::poll_loop::seconds;
 use crate::sessions;
 use crate::stores::{self, StoreChoice};
 use crate::text::{safe_line, safe_path};
+use clap::builder::NonEmptyStringValueParser;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -34,14 +35,14 @@ use treering_server::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The address and port to listen on; port 0 is any free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7437")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:7437", value_parser = NonEmptyStringValueParser::new())]
     listen: String,
     /// The file that holds the admin token; it is created if it does not exist
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// A host name of the server, besides those of this machine; may be repeated. Requests to other host
     /// names are refused
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = host_name)]
     host: Vec<String>,
     /// The certificate chain for TLS, in PEM format
     #[arg(long, value_name = "FILE", requires = "tls_key")]
@@ -57,7 +58,7 @@ pub(crate) struct Args {
     log: bool,
     /// The time between the failure of /readyz and the refusal of connections when the server is
     /// stopped, in seconds, so that a load balancer notices first
-    #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds)]
+    #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds, allow_negative_numbers = true)]
     drain: Duration,
 }
 
@@ -65,6 +66,14 @@ pub(crate) struct Args {
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
+    // An address that cannot be one must not leave a token file.
+    args.listen.to_socket_addrs().map_or_else(
+        |error| match error.kind() {
+            io::ErrorKind::InvalidInput => Err(cannot_listen(&args.listen, &error)),
+            _ => Ok(()),
+        },
+        |_| Ok(()),
+    )?;
     let token = token(args)?;
     let server = with_model(args, server(args, store, &token)?)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -75,17 +84,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
 
 async fn serve(args: &Args, mut server: Server, out: &mut Output) -> Result<(), Failure> {
     let address = args.listen.as_str();
-    let cannot = |error: io::Error| {
-        let what = format!("cannot listen on {}: {error}", safe_line(address));
-        let hint = match error.kind() {
-            io::ErrorKind::InvalidInput => "write ADDRESS:PORT, such as 127.0.0.1:7437",
-            _ => "`--listen 127.0.0.1:0` takes any free port",
-        };
-        match error.kind() {
-            io::ErrorKind::InvalidInput => Failure::Usage { what, hint: hint.to_owned() },
-            _ => Failure::with_hint(what, hint),
-        }
-    };
+    let cannot = |error: io::Error| cannot_listen(address, &error);
     let listener = TcpListener::bind(address).await.map_err(cannot)?;
     let bound = listener.local_addr().map_err(cannot)?;
     let scheme = if args.tls_cert.is_some() { "https" } else { "http" };
@@ -112,6 +111,25 @@ async fn serve(args: &Args, mut server: Server, out: &mut Output) -> Result<(), 
     out.flush()?;
     let served = server.serve(listener, stop()).await;
     served.map_err(|error| Failure::message(format!("the server failed: {error}")))
+}
+
+fn cannot_listen(address: &str, error: &io::Error) -> Failure {
+    let what = format!("cannot listen on {}: {error}", safe_line(address));
+    match error.kind() {
+        io::ErrorKind::InvalidInput => {
+            Failure::Usage { what, hint: "write ADDRESS:PORT, such as 127.0.0.1:7437".to_owned() }
+        }
+        _ => Failure::with_hint(what, "`--listen 127.0.0.1:0` takes any free port"),
+    }
+}
+
+/// Parses the name of a host, which is compared with those in requests.
+fn host_name(text: &str) -> Result<String, String> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '[' | ']');
+    match !text.is_empty() && text.chars().all(is_part) {
+        true => Ok(text.to_owned()),
+        false => Err("expected a name such as sessions.example.com".to_owned()),
+    }
 }
 
 /// Waits for Ctrl-C or SIGTERM.
@@ -170,7 +188,12 @@ fn server(args: &Args, store: &StoreChoice, token: &str) -> Result<Server, Failu
             })
         };
         let tls = server.tls(&read(certificates)?, &read(key)?);
-        server = tls.map_err(|error| Failure::message(error.to_string()))?;
+        server = tls.map_err(|error| {
+            let (certificates, key) = (safe_path(certificates), safe_path(key));
+            let hint =
+                format!("{certificates} needs a certificate, {key} its private key, in PEM format");
+            Failure::with_hint(error.to_string(), hint)
+        })?;
     }
     if args.log {
         server = server.log(|line| {

@@ -65,8 +65,10 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         };
     }
     if args.branch.is_some() {
-        let hint = "give one file, or leave --branch out";
-        return Err(Failure::with_hint("--branch applies to a single session", hint));
+        return Err(Failure::Usage {
+            what: "--branch applies to a single session".to_owned(),
+            hint: "give one session, or leave --branch out".to_owned(),
+        });
     }
     let (report, failed) = StatsReport::of_many(&args.files)?;
     match args.json {

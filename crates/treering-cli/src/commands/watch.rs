@@ -10,7 +10,7 @@ use crate::output::{self, Output, Style, json_string, json_string_or_null};
 use crate::poll_loop::{IdleTimeout, PollLoop};
 use crate::sessions;
 use crate::stores::{self, StoreChoice};
-use crate::text::{columns, count, excerpt, fit, pad, safe_line, time};
+use crate::text::{columns, count, excerpt, fit, pad, safe_line, safe_path, time};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -46,6 +46,15 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
         return watch_store(args, &store, &mut poll, out);
     }
     // A directory that is created later is watched as well.
+    for dir in &args.dir {
+        match std::fs::read_dir(dir) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                output::write_notice("note", &format!("{} does not exist yet", safe_path(dir)));
+            }
+            Err(error) => return Err(Failure::io("read", dir, &error)),
+        }
+    }
     let places = match args.dir.is_empty() {
         true => sessions::places(),
         false => sessions::places().only(args.dir.iter().cloned()),

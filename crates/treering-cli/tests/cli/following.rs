@@ -202,6 +202,7 @@ fn sessions_of_the_project_are_watched() {
 fn for_programs_every_event_is_an_object() {
     let place = Place::empty();
     let watch = start(&place, &["watch", "--dir", "home", "--json"]);
+    assert_eq!(watch.err.next(), "note: home does not exist yet");
     assert_eq!(watch.err.next(), "note: watching 0 sessions; Ctrl-C ends");
     let name = entry("session_info", "n1", Some("a1"), 3, json!({"name": "Tea"}));
     session(&place, "s1", Some("/elsewhere"), &[user("a1", None, 1, "hello"), name]);

@@ -209,7 +209,9 @@ fn a_file_is_always_a_file() {
     // An argument that looks like a path is one, and a new session may have any name.
     assert!(run(&place, &["tree", "1111aaaa-tea.jsonl"]).failed().contains("1111aaaa-tea.jsonl"));
     assert!(!place.file("home/.cache").exists(), "nothing had to be looked up");
-    run(&place, &["append", "brand-new", "--user", "x"]).ok();
+    let ran = run(&place, &["append", "brand-new", "--user", "x"]);
+    let note = "note: no session is named brand-new: it was created as a file\n";
+    assert_eq!((ran.code, &*ran.stderr), (0, note));
     assert!(place.file("brand-new").exists());
 }
 

@@ -79,7 +79,8 @@ fn labels_are_set_and_cleared() {
     place.run(&["label", "s.jsonl", "a2", "--clear"]).ok();
     assert_eq!(label(), Value::Null);
     let ran = place.run(&["label", "s.jsonl", "a2"]);
-    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (0, "", "note: entry a2 has no label\n"));
+    let note = "note: entry a2 has no label\nhint: `treering label s.jsonl a2 TEXT` labels it\n";
+    assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (0, "", note));
     place.run(&["label", "s.jsonl", "zz", "x"]).failed();
 }
 

@@ -131,8 +131,9 @@ fn merge_brings_the_other_branch_once() {
     assert_eq!((&merged["parentId"], &merged["fromId"]), (&"b4".into(), &"b1".into()));
     assert_eq!(merged["details"]["merge"]["from"], "b1");
     assert!(merged["summary"].as_str().unwrap().ends_with("Nothing was found"));
-    let again = run(&place, "echo", &["merge", "s.jsonl", "b1"]).ok();
-    assert_eq!(again, "nothing to merge: this branch already has these entries\n");
+    let again = run(&place, "echo", &["merge", "s.jsonl", "b1"]);
+    let note = "note: nothing to merge: this branch already has these entries\n";
+    assert_eq!((again.code, &*again.stdout, &*again.stderr), (0, "", note));
 }
 
 #[test]

@@ -10,8 +10,8 @@ use crate::output::{self, Output, json_string, json_string_or_null};
 use crate::project_filter::ProjectFilter;
 use crate::sessions;
 use crate::stores::{self, StoreChoice};
-use crate::text::{count, safe_line};
-use crate::typed::number;
+use crate::text::{count, safe_line, shell_word};
+use crate::typed::positive;
 use filter::Sort;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -99,7 +99,10 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
         let what = format!("no sessions found in the store {}", safe_line(&store.location()));
         output::write_notice("note", &what);
         if project.is_some() {
-            output::write_notice("hint", "`treering ls --all` lists those of all projects");
+            let location = shell_word(Path::new(&store.location()));
+            let hint =
+                format!("`treering ls --all --store {location}` lists those of all projects");
+            output::write_notice("hint", &safe_line(&hint));
         }
     } else if listed.is_empty() {
         note_that_nothing_was_found(args, &places, project.as_ref(), contents.sessions.len());
