@@ -70,7 +70,7 @@ struct Cli {
     no_pager: bool,
     /// Look for sessions in a store instead of on this machine: a directory, https://HOST, or
     /// postgres://USER@HOST/DATABASE (also TREERING_STORE; `local` is this machine)
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, global = true, value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
     store: Option<String>,
 }
 
@@ -98,6 +98,7 @@ fn main() -> ExitCode {
         }
     };
     let mut out = Output::stdout();
+    let store = StoreChoice::new(cli.store.as_deref());
     let mut command = match cli.command {
         Some(_) if cli.continue_last => {
             let what = "-c cannot be combined with a command".to_owned();
@@ -105,12 +106,20 @@ fn main() -> ExitCode {
             return exit(Err(Failure::Usage { what, hint }), None);
         }
         Some(command) => command,
+        None if cli.continue_last && store.is_option() => {
+            let what = "-c continues a session of this machine, not of a store".to_owned();
+            let hint = "leave out --store, or name the session: `treering chat SESSION`".to_owned();
+            return exit(Err(Failure::Usage { what, hint }), None);
+        }
         None if cli.continue_last => return exit(commands::continue_last(&mut out), None),
         None if interface::has_terminal() => Command::default(),
         None => {
             return exit(self::command().print_help().map_err(Failure::Stdout), None);
         }
     };
+    if let Err(failure) = command.check_store(&store) {
+        return exit(Err(failure), None);
+    }
     let traits = command.traits();
     signals::install(traits.signals);
     if let Command::Mcp(args) = &command {
@@ -122,7 +131,6 @@ fn main() -> ExitCode {
     if traits.shows_progress && !std::env::args_os().any(|argument| argument == "--json") {
         progress::start();
     }
-    let store = StoreChoice::new(cli.store.as_deref());
     let located = command.locate(&store);
     if located.is_ok() && traits.is_long && !cli.no_pager {
         out.page();

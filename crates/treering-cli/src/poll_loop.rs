@@ -20,8 +20,14 @@ const REST: u32 = 9;
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct IdleTimeout {
     /// End after this many seconds without a change; 0 checks once
-    #[arg(long, value_name = "SECS", value_parser = seconds)]
+    #[arg(long, value_name = "SECS", value_parser = seconds, allow_negative_numbers = true)]
     until_idle: Option<Duration>,
+}
+
+impl IdleTimeout {
+    pub(crate) fn is_given(&self) -> bool {
+        self.until_idle.is_some()
+    }
 }
 
 /// Parses a number of seconds.

@@ -70,7 +70,7 @@ pub(crate) fn project(places: &Places) -> Project {
 pub(crate) enum UnknownArgument {
     /// The argument is an error.
     Fails,
-    /// The argument is the path of a new file.
+    /// The argument is the path of a new file, or the id of a new session.
     IsAPath,
 }
 

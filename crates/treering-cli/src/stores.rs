@@ -22,10 +22,15 @@ const STORE: &str = "TREERING_STORE";
 /// The environment variable that names the space of a database.
 const SPACE: &str = "TREERING_SPACE";
 
+/// The advice about the address of a store.
+const KINDS: &str = "a store is a directory, https://HOST, or postgres://USER@HOST/DATABASE";
+
 /// The store in which commands look for sessions, if one is chosen. It is opened when it is needed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StoreChoice {
     url: Option<String>,
+    /// Whether the user named the store on this command line.
+    is_option: bool,
     opened: Arc<OnceLock<Arc<dyn Store>>>,
 }
 
@@ -34,13 +39,37 @@ impl StoreChoice {
     /// configuration. The word `local` means this machine, whatever is configured.
     pub(crate) fn new(option: Option<&str>) -> Self {
         let from_env = || std::env::var(STORE).ok().filter(|url| !url.is_empty());
-        let configured = || Config::current().store.url.clone();
+        let configured = || Config::current().store.url.clone().filter(|url| !url.is_empty());
         let url = option.map(str::to_owned).or_else(from_env).or_else(configured);
-        StoreChoice::of(url.filter(|url| url != "local"))
+        let url = url.filter(|url| url != "local");
+        StoreChoice { is_option: option.is_some() && url.is_some(), ..StoreChoice::of(url) }
     }
 
     fn of(url: Option<String>) -> Self {
-        StoreChoice { url, opened: Arc::default() }
+        StoreChoice { url, is_option: false, opened: Arc::default() }
+    }
+
+    /// Returns whether the user named the store on this command line. Commands that cannot use it must
+    /// not ignore it then.
+    pub(crate) fn is_option(&self) -> bool {
+        self.is_option
+    }
+
+    /// Opens the store for a command that looks in the directories of `--dir` instead, if there are
+    /// any.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the user named both on this command line.
+    pub(crate) fn open_unless(&self, has_dirs: bool) -> Result<Option<Arc<dyn Store>>, Failure> {
+        match has_dirs {
+            false => self.open(),
+            true if self.is_option => Err(Failure::Usage {
+                what: "--store and a directory exclude each other".to_owned(),
+                hint: "leave one of them out".to_owned(),
+            }),
+            true => Ok(None),
+        }
     }
 
     /// Returns the name of the store for messages, without a password; `None` if none was chosen.
@@ -65,6 +94,10 @@ impl StoreChoice {
     ) -> Result<Option<Arc<dyn Store>>, Failure> {
         match (&self.url, file) {
             (Some(url), Some(_)) if is_server(url) => server_store::open(url, file).map(Some),
+            (Some(_), Some(_)) => Err(Failure::Usage {
+                what: "--token-file is for a server, and the store is none".to_owned(),
+                hint: "leave it out, or name a server: --store https://HOST".to_owned(),
+            }),
             _ => self.open(),
         }
     }
@@ -134,16 +167,19 @@ pub(crate) fn open(url: &str) -> Result<Arc<dyn Store>, Failure> {
         Some(("http" | "https", _)) => server_store::open(url, None),
         Some((scheme, _)) => {
             let what = format!("cannot open a store with an address of the kind {scheme}://");
-            let hint = "a store is a directory, https://HOST, or postgres://USER@HOST/DATABASE";
-            Err(Failure::with_hint(safe_line(&what), hint))
+            Err(Failure::with_hint(safe_line(&what), KINDS))
         }
     }
 }
 
 fn directory(path: &Path) -> Result<Arc<dyn Store>, Failure> {
     if !path.is_dir() {
-        let what = format!("there is no directory {}", path.display());
-        return Err(Failure::with_hint(what, "create it, or give the address of another store"));
+        let hint = "create it, or give the address of another store";
+        let (what, hint) = match path.exists() {
+            false => (format!("there is no directory {}", path.display()), hint),
+            true => (format!("{} is not a directory", path.display()), KINDS),
+        };
+        return Err(Failure::with_hint(what, hint));
     }
     // The same directory has the same name, wherever the command is run.
     let path = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));

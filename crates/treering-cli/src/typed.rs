@@ -48,6 +48,22 @@ pub(crate) fn number<T: TryFrom<u64>>(text: &str) -> std::result::Result<T, Stri
     number.ok_or_else(|| "expected a number such as 20".to_owned())
 }
 
+/// Parses a number of things of which there must be one.
+pub(crate) fn positive(text: &str) -> std::result::Result<usize, String> {
+    match number(text)? {
+        0 => Err("expected a number of at least 1".to_owned()),
+        number => Ok(number),
+    }
+}
+
+/// Parses a label. An empty text would clear it, which scripts may not expect.
+pub(crate) fn label(text: &str) -> std::result::Result<String, String> {
+    match text.trim().is_empty() {
+        true => Err("a label cannot be empty; `treering label --clear` clears it".to_owned()),
+        false => label_text(text),
+    }
+}
+
 /// A position in a tree: an entry, or `none` for before the first one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TypedPosition {

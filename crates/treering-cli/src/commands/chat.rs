@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// The provider of the model: anthropic or openai (any compatible server)
-    #[arg(long, value_name = "NAME", value_parser = provider)]
+    #[arg(long, value_name = "NAME", value_parser = chat_provider)]
     provider: Option<Provider>,
     /// Create SESSION as a new file
     #[arg(long)]
@@ -43,14 +43,23 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// Parses the name of a provider that can chat.
+fn chat_provider(name: &str) -> Result<Provider, String> {
+    let can_chat = |provider: &Provider| matches!(provider, Provider::Anthropic | Provider::OpenAi);
+    let known = provider(name).ok().filter(can_chat);
+    known.ok_or_else(|| "choose anthropic or openai".to_owned())
+}
+
 /// The longest prompt that is read from standard input.
 const MAX_INPUT: u64 = 16 << 20;
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let prompt = prompt(args)?;
     if prompt.is_none() && args.json {
-        let what = "--json needs a prompt: with -p, or on standard input";
-        return Err(Failure::message(what));
+        return Err(Failure::Usage {
+            what: "--json needs a prompt".to_owned(),
+            hint: "give it with -p, or on standard input".to_owned(),
+        });
     }
     let config = Config::load()?;
     let models = Models::new(&config, args.provider, args.model.clone());

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID", requires = "dry_run")]
     leaf: Option<TypedPosition>,
     /// Keep about this many tokens of the most recent messages
-    #[arg(long, value_name = "TOKENS", value_parser = number::<u64>)]
+    #[arg(long, value_name = "TOKENS", value_parser = number::<u64>, allow_negative_numbers = true)]
     keep_recent: Option<u64>,
     #[command(flatten)]
     summaries: SummaryArgs,

@@ -34,6 +34,12 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let path = config::file().ok_or_else(|| {
         Failure::with_hint("cannot find the home directory", "name a file with TREERING_CONFIG")
     })?;
+    if args.json && args.action != Action::Show {
+        return Err(Failure::Usage {
+            what: "--json is for `treering config show`".to_owned(),
+            hint: "leave it out: the other actions print only a path".to_owned(),
+        });
+    }
     match args.action {
         Action::Path => writeln!(out, "{}", safe_path(&path))?,
         Action::Init => init(&path, out)?,

@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t, hide_default_value = true)]
     view: View,
     /// Pair every tool call with its result, as providers require; repairs are reported
-    #[arg(long, requires = "llm")]
+    #[arg(long, requires = "llm", conflicts_with_all = ["view", "provider"])]
     strict: bool,
     /// The messages as the request of a provider's API has them, as JSON; repairs are reported
     #[arg(long, value_enum, conflicts_with_all = ["llm", "view", "json"])]

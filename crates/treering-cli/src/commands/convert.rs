@@ -44,6 +44,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    super::check_is_file(args.output.as_deref())?;
     let target = args.output.clone().unwrap_or_else(|| output_path(&args.file, args.to));
     let redactor = args.redaction.redactor()?;
     let session = args.file.open_redacted(redactor.as_ref())?;

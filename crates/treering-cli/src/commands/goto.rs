@@ -5,7 +5,7 @@ use crate::error::Failure;
 use crate::output::{self, Output, json_string_or_null};
 use crate::session_arg::SessionArg;
 use crate::text::safe_line;
-use crate::typed::TypedPosition;
+use crate::typed::{TypedPosition, label};
 use std::io::Write;
 use treering::{EntryId, Position};
 use treering_agent::{AgentSession, Moved, NavigateOptions, Navigation};
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long)]
     edit: bool,
     /// Label the summary, or the entry if there is none
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = label)]
     label: Option<String>,
     #[command(flatten)]
     summaries: SummaryArgs,
@@ -85,12 +85,31 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         Navigation::Moved(moved) => moved.editor_text.is_some(),
         _ => true,
     };
+    let is_summarized = has_summary(&navigation);
     write_navigation(&agent, navigation, args.json, out)?;
+    if args.summarize && !is_summarized {
+        note_that_nothing_was_abandoned(out)?;
+    }
     if args.edit && !has_text {
         out.finish()?;
         let entry = safe_line(id.as_str());
         output::write_notice("note", &format!("{entry} is not a user message: no text to edit"));
     }
+    Ok(())
+}
+
+/// Returns whether a summary was appended, or the navigation did not take place.
+pub(super) fn has_summary(navigation: &Navigation) -> bool {
+    match navigation {
+        Navigation::Moved(moved) => moved.summary.is_some(),
+        Navigation::AlreadyThere => false,
+        Navigation::Canceled { .. } | Navigation::Aborted => true,
+    }
+}
+
+pub(super) fn note_that_nothing_was_abandoned(out: &mut Output) -> Result<(), Failure> {
+    out.finish()?;
+    output::write_notice("note", "no branch was abandoned: there is nothing to summarize");
     Ok(())
 }
 

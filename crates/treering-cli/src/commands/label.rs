@@ -26,14 +26,6 @@ pub(crate) struct Args {
     clear: bool,
 }
 
-/// Parses a label. An empty text would clear it, which scripts may not expect.
-fn label(text: &str) -> Result<String, String> {
-    match text.is_empty() {
-        true => Err("a label cannot be empty; `--clear` clears it".to_owned()),
-        false => label_text(text),
-    }
-}
-
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let session = args.file.open()?;
     let id = args.id.resolve(&session)?;

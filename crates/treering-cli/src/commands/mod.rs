@@ -58,6 +58,7 @@ use crate::sessions::{self, UnknownArgument};
 use crate::signals;
 use crate::stores::StoreChoice;
 use crate::text::{safe_line, shell_word};
+use std::collections::HashSet;
 use std::iter;
 use std::path::{Path, PathBuf};
 use treering::Session;
@@ -263,6 +264,31 @@ impl Command {
         Traits { is_long, is_change, signals, shows_progress: !waits }
     }
 
+    /// Fails if the user named a store for a command that does not use one.
+    pub(crate) fn check_store(&self, store: &StoreChoice) -> Result<(), Failure> {
+        let is_without = match self {
+            // The arguments of these commands name no sessions of a store.
+            Command::Restore(_)
+            | Command::Gc(_)
+            | Command::Mcp(_)
+            | Command::Store(_)
+            | Command::Demo(_)
+            | Command::Config(_)
+            | Command::Completions(_)
+            | Command::Man(_)
+            | Command::Help(_) => true,
+            Command::Resume(args) => args.file.is_none(),
+            _ => false,
+        };
+        match is_without && store.is_option() {
+            true => Err(Failure::Usage {
+                what: "this command does not use a store".to_owned(),
+                hint: "leave out --store".to_owned(),
+            }),
+            false => Ok(()),
+        }
+    }
+
     /// Finds the sessions that the arguments of the command name, unless they are paths.
     pub(crate) fn locate(&mut self, store: &StoreChoice) -> Result<(), Failure> {
         let unknown = match self {
@@ -276,7 +302,19 @@ impl Command {
             Argument::LocalFile(file) => {
                 sessions::locate_file(file, unknown, &StoreChoice::default())
             }
-        })
+        })?;
+        // A session that is named twice is meant once.
+        match self {
+            Command::Rm(args) => keep_first(&mut args.files, |session| session),
+            Command::Stats(args) => keep_first(&mut args.files, |session| session),
+            Command::Doctor(args) => keep_first(&mut args.paths, |path| path),
+            Command::Migrate(args) => keep_first(&mut args.files, |path| path),
+            Command::Archive(args) => keep_first(&mut args.files, |path| path),
+            Command::Unarchive(args) => keep_first(&mut args.files, |path| path),
+            Command::Push(args) => keep_first(&mut args.sessions, |path| path),
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Returns all arguments that name sessions.
@@ -350,6 +388,15 @@ impl Command {
     }
 }
 
+/// Removes arguments with the path of an earlier one.
+fn keep_first<T>(arguments: &mut Vec<T>, path: impl Fn(&T) -> &Path) {
+    let mut seen = HashSet::new();
+    arguments.retain(|argument| {
+        let path = path(argument);
+        seen.insert(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
+    });
+}
+
 /// An argument that names a session.
 enum Argument<'a> {
     /// A session of any storage.
@@ -358,6 +405,17 @@ enum Argument<'a> {
     File(&'a mut PathBuf),
     /// A file of this machine, whatever store is chosen.
     LocalFile(&'a mut PathBuf),
+}
+
+/// Fails if the output of a command that writes only files is to be standard output.
+fn check_is_file(output: Option<&Path>) -> Result<(), Failure> {
+    match output.is_some_and(|output| output == Path::new("-")) {
+        true => Err(Failure::Usage {
+            what: "the result cannot be written to standard output: it is read again".to_owned(),
+            hint: "name a file; a file with the name - is ./-".to_owned(),
+        }),
+        false => Ok(()),
+    }
 }
 
 /// The maximum number of findings that other commands show.

@@ -1,6 +1,6 @@
 //! `treering pop`
 
-use super::goto::write_navigation;
+use super::goto::{has_summary, note_that_nothing_was_abandoned, write_navigation};
 use crate::agent::{self, SummaryArgs};
 use crate::error::Failure;
 use crate::output::Output;
@@ -38,5 +38,10 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             None => agent.pop_previous(options).await,
         }
     })?;
-    write_navigation(&agent, navigation, args.json, out)
+    let is_summarized = has_summary(&navigation);
+    write_navigation(&agent, navigation, args.json, out)?;
+    match is_summarized {
+        true => Ok(()),
+        false => note_that_nothing_was_abandoned(out),
+    }
 }

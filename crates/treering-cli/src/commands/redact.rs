@@ -46,6 +46,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let redactor = redactor(args.emails, args.home, &args.pattern)?;
     let session = args.file.open_redacted(Some(&redactor))?;
+    super::check_is_file(args.output.as_deref())?;
     let target = args.output.clone().unwrap_or_else(|| output_path(&args.file));
     let target = (!args.check).then_some(target);
     if let Some(target) = &target {

@@ -45,6 +45,12 @@ pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let trash = Trash::from_env(|name| std::env::var_os(name)).map_err(unreadable)?;
     let found = read(&trash).map_err(unreadable)?;
     if args.sessions.is_empty() && !args.last {
+        if args.to.is_some() {
+            return Err(Failure::Usage {
+                what: "--to needs a session to restore".to_owned(),
+                hint: "name one, or add `--last`".to_owned(),
+            });
+        }
         return list(&found, args.json, out);
     }
     let wanted: Vec<&Trashed> = match args.last {

@@ -55,10 +55,10 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "PATH")]
     dir: Vec<PathBuf>,
     /// Stop after this many hits
-    #[arg(long, value_name = "N", value_parser = number::<usize>)]
+    #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
     limit: Option<usize>,
     /// The maximum number of hits of each session [default: 5; all with --json]
-    #[arg(long, value_name = "N", value_parser = number::<usize>)]
+    #[arg(long, value_name = "N", value_parser = number::<usize>, allow_negative_numbers = true)]
     per_session: Option<usize>,
     /// The order of the sessions
     #[arg(long, value_enum, default_value = "new")]
@@ -67,7 +67,7 @@ pub(crate) struct Args {
     #[arg(long, short)]
     case_sensitive: bool,
     /// Print only the paths of the files
-    #[arg(short = 'l', long, conflicts_with = "json")]
+    #[arg(short = 'l', long, conflicts_with_all = ["json", "per_session"])]
     files: bool,
     /// One JSON object per session and line: path, agent, id, cwd, name, firstMessage, modified,
     /// hitCount, hits (id, role, part, state, leaf, time, snippet, matches in characters of it)

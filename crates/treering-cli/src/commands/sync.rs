@@ -64,7 +64,7 @@ pub(crate) struct Sync {
     #[arg(long)]
     watch: bool,
     /// The interval at which the store is asked for changes, in seconds
-    #[arg(long, value_name = "SECS", default_value = "2", requires = "watch", value_parser = seconds)]
+    #[arg(long, value_name = "SECS", default_value = "2", requires = "watch", value_parser = seconds, allow_negative_numbers = true)]
     interval: Duration,
     #[command(flatten)]
     idle: IdleTimeout,
@@ -126,6 +126,12 @@ pub(crate) fn pull(args: &Pull, store: &StoreChoice, out: &mut Output) -> Result
 }
 
 pub(crate) fn sync(args: &Sync, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
+    if args.idle.is_given() && !args.watch {
+        return Err(Failure::Usage {
+            what: "--until-idle needs --watch".to_owned(),
+            hint: "add `--watch`, or leave it out: a single sync ends by itself".to_owned(),
+        });
+    }
     let syncer = recorded(Syncer::new(local(), remote(store, &args.common)?));
     if !args.watch {
         let report = run(&syncer, Direction::Both, true, &[])?;

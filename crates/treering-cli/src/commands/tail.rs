@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(value_name = "SESSION")]
     pub(crate) file: SessionArg,
     /// The number of existing entries to print first
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = number::<usize>)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = number::<usize>, allow_negative_numbers = true)]
     last: usize,
     #[command(flatten)]
     idle: IdleTimeout,

@@ -42,7 +42,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
     let mut poll = PollLoop::new(&args.idle)?;
-    if let Some(store) = store.open()?.filter(|_| args.dir.is_empty()) {
+    if let Some(store) = store.open_unless(!args.dir.is_empty())? {
         return watch_store(args, &store, &mut poll, out);
     }
     // A directory that is created later is watched as well.

@@ -23,6 +23,7 @@ mod ls;
 mod merges;
 mod migrate;
 mod moves;
+mod options;
 #[cfg(unix)]
 mod outputs;
 mod pipes;

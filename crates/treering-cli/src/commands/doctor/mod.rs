@@ -74,6 +74,7 @@ enum Detail {
 pub(crate) fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let (files, is_lacking) = files(&args.paths);
     let is_single = args.paths.len() == 1 && !args.paths[0].is_dir();
+    super::check_is_file(args.output.as_deref())?;
     if args.output.is_some() && !is_single {
         return Err(Failure::Usage {
             what: "`--output` names one file, and there may be several copies".to_owned(),

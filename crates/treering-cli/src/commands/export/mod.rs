@@ -125,6 +125,12 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     };
     let named = args.output.as_deref().and_then(Format::of);
     let format = args.format.or(named).unwrap_or(Format::Html);
+    if format != Format::Md && (args.thinking || args.full) {
+        return Err(Failure::Usage {
+            what: "--thinking and --full are for Markdown".to_owned(),
+            hint: "add `--format md`, or leave them out: the other formats contain both".to_owned(),
+        });
+    }
     let redactor = args.redaction.redactor()?;
     let session = file.open_redacted(redactor.as_ref())?;
     let export =

@@ -57,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Sort::Modified)]
     sort: Sort,
     /// The maximum number of sessions
-    #[arg(long, value_name = "N", value_parser = number::<usize>)]
+    #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
     limit: Option<usize>,
     /// Look in this directory instead of where agents keep their sessions; may be repeated
     #[arg(long, short, value_name = "DIR", conflicts_with = "directory")]
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     let now = clock::now();
     let places = sessions::places_in(&args.dir)?;
     let project = project(args, &places)?;
-    let store = store.open()?.filter(|_| args.directory.is_none() && args.dir.is_empty());
+    let store = store.open_unless(args.directory.is_some() || !args.dir.is_empty())?;
     let contents = match (&args.directory, &store) {
         (Some(dir), _) => in_directory(dir)?,
         (None, Some(store)) => in_store(store, args, project.as_ref(), now)?,

@@ -70,7 +70,7 @@ pub(crate) struct Args {
     #[arg(long)]
     no_cache: bool,
     /// One line for a prompt: today, and the current block
-    #[arg(long, conflicts_with_all = ["csv", "json", "models"])]
+    #[arg(long, conflicts_with_all = ["csv", "json", "models", "by", "since", "until"])]
     statusline: bool,
     /// Comma-separated values, with a header line
     #[arg(long, conflicts_with = "json")]
@@ -148,7 +148,7 @@ pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<
     let range = args.range(&zone, now)?;
     let project = args.project.as_deref().map(ProjectFilter::named).transpose()?;
     let prices = prices::current()?;
-    let loaded = match store.open()?.filter(|_| args.dir.is_empty()) {
+    let loaded = match store.open_unless(!args.dir.is_empty())? {
         Some(store) => in_store(&store, args, project.as_ref())?,
         None => on_this_machine(args)?,
     };
