@@ -133,3 +133,71 @@ fn every_example_of_the_readme_works_as_it_is_typed() {
         assert_eq!(shown.len(), printed.len(), "{command}:\n{}", printed.join("\n"));
     }
 }
+
+/// Returns the command lines with `treering` in the blocks of a document, without comments.
+fn command_lines(document: &str) -> Vec<String> {
+    let mut inside = false;
+    let mut lines = Vec::new();
+    for line in document.lines() {
+        if line.starts_with("```") {
+            inside = !inside;
+            continue;
+        }
+        let command = match (inside, line.strip_prefix("    ")) {
+            (true, _) => line.strip_prefix("$ ").unwrap_or(line),
+            // The topics of `treering help` have no blocks, and describe a command after it.
+            (false, Some(command)) => command.split("  ").next().unwrap_or_default(),
+            (false, None) => continue,
+        };
+        let command = command.split(" #").next().unwrap_or_default().trim();
+        if command == "treering" || command.starts_with("treering ") {
+            lines.push(command.to_owned());
+        }
+    }
+    lines
+}
+
+#[test]
+fn every_command_line_of_the_documents_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut documents = vec![root.join("../../README.md")];
+    for dir in ["../../docs", "src/help"] {
+        let files = std::fs::read_dir(root.join(dir)).unwrap().map(|file| file.unwrap().path());
+        documents.extend(files.filter(|file| file.extension().is_some_and(|ext| ext == "md")));
+    }
+    let place = Place::empty();
+    let mut variables: HashMap<String, String> =
+        [("question", "0c"), ("red", "91")].map(|(name, id)| (name.into(), id.into())).into();
+    let mut number = 0;
+    for document in documents {
+        for line in command_lines(&std::fs::read_to_string(&document).unwrap()) {
+            number += 1;
+            // An option that does not exist is an error, even if help is asked for after it.
+            let (code, _) = run(&place, &format!("{line} --help"), &mut variables);
+            assert_eq!(code, 0, "{}: {line}", document.display());
+        }
+    }
+    assert!(number > 40, "{number}");
+}
+
+#[test]
+fn the_interactive_examples_of_the_readme_need_only_a_terminal_or_a_model() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    let (_, tour) = readme.split_once("\n## A tour\n").unwrap();
+    let (tour, _) = tour.split_once("\n## Agents\n").unwrap();
+    let blocks = tour.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let place = Place::empty();
+    place.run(&["demo", "--dir", "."]).ok();
+    let mut number = 0;
+    for line in blocks.flat_map(str::lines) {
+        number += 1;
+        let words = line.split(" #").next().unwrap().replace("\"Name a color.\"", "Name");
+        let args: Vec<&str> = words.split_whitespace().skip(1).collect();
+        let ran = place.run(&args);
+        let reasons = ["the interface needs a terminal", "no model is configured", "no session to"];
+        let is_expected = ran.code == 0 || reasons.iter().any(|why| ran.stderr.contains(why));
+        assert!(is_expected, "{line}: {}", ran.stderr);
+    }
+    assert_eq!(number, 4, "the examples at a terminal");
+}
