@@ -43,7 +43,8 @@ impl Session {
     ///
     /// The header of a new session is written at once with [`Creation::AtOnce`] and in dialects
     /// other than pi's; otherwise it is written with the first entry. If the journal has a session,
-    /// the project, the parent, the system prompt and the creation rule are not used.
+    /// the project, the parent, the system prompt, the choice of a header and the creation rule are
+    /// not used.
     ///
     /// # Errors
     ///
@@ -190,7 +191,7 @@ impl Session {
     ///
     /// The option [`durability`](CreateOptions::durability) applies in both cases. If the session
     /// exists, it must have the id and the dialect of the options, where they are set; the parent,
-    /// the system prompt and the creation rule apply only to a new session.
+    /// the system prompt, the choice of a header and the creation rule apply only to a new session.
     ///
     /// # Errors
     ///

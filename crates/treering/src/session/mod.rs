@@ -163,7 +163,8 @@ impl Session {
         self.header().cwd
     }
 
-    /// Returns the session's file, or the file that it will have; `None` for sessions in memory.
+    /// Returns the session's file, or the file that it will have; `None` for sessions that are not
+    /// in a file.
     pub fn path(&self) -> Option<PathBuf> {
         self.state().path().map(Path::to_owned)
     }
@@ -178,8 +179,8 @@ impl Session {
         self.state().check_writable()
     }
 
-    /// Returns whether the session's file exists: false until its first message, and for sessions
-    /// in memory.
+    /// Returns whether the session's file exists: false until it is [created](Creation), and for
+    /// sessions that are not in a file.
     pub fn is_written(&self) -> bool {
         matches!(self.state().backing, Backing::File { .. })
     }

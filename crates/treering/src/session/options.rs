@@ -274,7 +274,7 @@ impl CreateOptions {
         CreateOptions::default()
     }
 
-    /// Sets the fields of the session's header.
+    /// Sets all fields of the session's header, and replaces those that were set before.
     #[must_use]
     pub fn session(self, session: NewSession) -> Self {
         CreateOptions { session, ..self }
@@ -296,6 +296,18 @@ impl CreateOptions {
     #[must_use]
     pub fn dialect(self, dialect: Dialect) -> Self {
         CreateOptions { session: self.session.dialect(dialect), ..self }
+    }
+
+    /// Sets the system prompt in the header, as [`NewSession::system_prompt`] does.
+    #[must_use]
+    pub fn system_prompt(self, prompt: impl Into<String>) -> Self {
+        CreateOptions { session: self.session.system_prompt(prompt), ..self }
+    }
+
+    /// Leaves out the header, as [`NewSession::without_header`] does.
+    #[must_use]
+    pub fn without_header(self) -> Self {
+        CreateOptions { session: self.session.without_header(), ..self }
     }
 
     /// Sets when the file is created.

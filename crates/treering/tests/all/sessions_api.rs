@@ -1,6 +1,7 @@
 //! The verbs of a session that other files do not cover: options, listeners, retries, tree views.
 
 use std::sync::{Arc, Mutex, mpsc};
+use treering::entry::{SystemMessage, TokenUsage};
 use treering::session::{Change, Creation, Durability, NewSession, Writer};
 use treering::storage::MemoryJournal;
 use treering::{
@@ -29,6 +30,11 @@ fn every_option_of_a_new_session_is_applied_or_refused() {
     assert_eq!(session.dialect(), Dialect::Chimera);
     assert_eq!(session.header().parent_session.as_deref(), Some("/parent.jsonl"));
     assert_eq!(session.header().get("system_prompt"), Some(&br#""Be brief.""#[..]));
+    let options = CreateOptions::new().dialect(Dialect::Chimera).system_prompt("Be brief.");
+    assert_eq!(
+        options.session,
+        NewSession::new().dialect(Dialect::Chimera).system_prompt("Be brief.")
+    );
 
     let refused = [
         NewSession::new().system_prompt("x"),
@@ -55,10 +61,49 @@ fn the_options_of_another_session_have_the_system_prompt_if_the_dialect_has_one(
 }
 
 #[test]
+fn a_setter_of_an_entry_replaces_the_value_that_it_set_before() {
+    let session = Session::in_memory("/project");
+    let usage = |input| TokenUsage::new(input, 1);
+    let system = |text: &str| SystemMessage::new(text).with_timestamp(1);
+    let twice = NewEntry::compaction("Summary.", None, 9)
+        .with("usage", b"{}")
+        .unwrap()
+        .from_hook()
+        .with_system_message(system("one"))
+        .with_usage(usage(1))
+        .with_usage(usage(2))
+        .with_system_message(system("two"))
+        .from_hook();
+    let id = session.append(twice.with_id("c").at(0)).unwrap();
+    let raw = String::from_utf8(session.entry(&id).unwrap().raw().to_vec()).unwrap();
+    let once = NewEntry::compaction("Summary.", None, 9)
+        .with_usage(usage(2))
+        .with_system_message(system("two"))
+        .from_hook();
+    let other = Session::in_memory("/project");
+    other.append(once.with_id("c").at(0)).unwrap();
+    assert_eq!(raw, String::from_utf8(other.entry("c").unwrap().raw().to_vec()).unwrap());
+    let keys = ["usage", "fromHook", "systemMessage", "firstKeptEntryId", "summary"];
+    for key in keys {
+        assert_eq!(raw.matches(&format!("\"{key}\":")).count(), 1, "{key} in {raw}");
+    }
+}
+
+#[test]
+fn a_context_edit_has_content_that_a_message_can_have() {
+    for content in [&b"12"[..], b"null", b"{}", b"true", b"\"cut"] {
+        let edit = NewEntry::context_edit("a", Some(content));
+        assert!(matches!(edit, Err(Error::InvalidEntry(_))), "{edit:?}");
+    }
+    for content in [&b"\"text\""[..], b"[]"] {
+        NewEntry::context_edit("a", Some(content)).unwrap();
+    }
+}
+
+#[test]
 fn a_session_without_a_header() {
     let directory = tempfile::tempdir().unwrap();
-    let new = NewSession::new().dialect(Dialect::Chimera).without_header();
-    let options = CreateOptions::new().session(new);
+    let options = CreateOptions::new().dialect(Dialect::Chimera).without_header();
     let session = Session::create_at(file(&directory), "/project", options).unwrap();
     session.append(Message::user("hello")).unwrap();
     let text = std::fs::read_to_string(file(&directory)).unwrap();
