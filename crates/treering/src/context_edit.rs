@@ -336,7 +336,7 @@ impl EditableContext {
             let content = content(found);
             plan.tokens_after -= found.tokens;
             plan.tokens_after += found.tokens_with(content.as_deref());
-            plan.entries.push(NewEntry::context_edit(&found.id, content.as_deref())?);
+            plan.entries.push(NewEntry::of_context_edit(&found.id, content.as_deref()));
             plan.targets.push(found.id.clone());
             if !asked.contains(&at) {
                 plan.companions.push(found.id.clone());

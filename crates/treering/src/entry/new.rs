@@ -104,6 +104,20 @@ impl NewEntry {
         self.raw(key, &literal)
     }
 
+    /// Sets a field, and replaces the value that it had.
+    fn set(mut self, key: &str, value: &[u8]) -> Self {
+        let fields = self.fields_object();
+        if json::get(&fields, key).is_some() {
+            // A field with a setter is never before the offset of `FirstKept::Itself`.
+            let rest = json::without(&fields, &[key]);
+            self.fields = match rest.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}")) {
+                Some(rest) if !rest.is_empty() => [b",", rest].concat(),
+                _ => Vec::new(),
+            };
+        }
+        self.raw(key, value)
+    }
+
     /// Adds a field of the caller. `value` is JSON.
     ///
     /// # Errors
@@ -129,24 +143,24 @@ impl NewEntry {
         self.with("details", details.as_ref())
     }
 
-    /// Adds the usage of the request that wrote a compaction or a branch summary.
+    /// Sets the usage of the request that wrote a compaction or a branch summary.
     #[must_use]
     pub fn with_usage(self, usage: impl Into<TokenUsage>) -> Self {
         let usage = usage.into().to_json();
-        self.raw("usage", &usage)
+        self.set("usage", &usage)
     }
 
     /// Marks a compaction or a branch summary as written by an extension.
     #[must_use]
     pub fn from_hook(self) -> Self {
-        self.raw("fromHook", b"true")
+        self.set("fromHook", b"true")
     }
 
-    /// Adds the system message that a compaction puts before its summary.
+    /// Sets the system message that a compaction puts before its summary.
     #[must_use]
     pub fn with_system_message(self, message: impl Into<Message>) -> Self {
         let message = message.into();
-        self.raw("systemMessage", message.as_json())
+        self.set("systemMessage", message.as_json())
     }
 
     /// Attaches the entry to `parent` instead of to the leaf; [`Position::Start`] makes it a root.
@@ -246,11 +260,7 @@ impl NewEntry {
     ///
     /// Fails if `content` is not a string or an array: agents cannot show such a message.
     pub fn custom_message(custom_type: &str, content: &[u8], display: bool) -> Result<Self> {
-        let content = checked("content", content)?;
-        if !content.starts_with(b"\"") && !content.starts_with(b"[") {
-            let why = "the content of a custom message is a string or an array of blocks";
-            return Err(Error::InvalidEntry(why.to_owned()));
-        }
+        let content = checked_content(content)?;
         Ok(NewEntry::of_custom_message(custom_type, content, display))
     }
 
@@ -260,16 +270,19 @@ impl NewEntry {
     ///
     /// # Errors
     ///
-    /// Fails if `content` is not JSON.
+    /// Fails if `content` is not a string or an array: agents cannot show such a message.
     pub fn context_edit(target: impl Into<EntryId>, content: Option<&[u8]>) -> Result<Self> {
+        let content = content.map(checked_content).transpose()?;
+        Ok(NewEntry::of_context_edit(target, content))
+    }
+
+    /// Returns a context edit with any content, because a message in a file may have any.
+    pub(crate) fn of_context_edit(target: impl Into<EntryId>, content: Option<&[u8]>) -> Self {
         let entry = NewEntry::new(Kind::ContextEdit).text("targetId", target.into().as_str());
-        Ok(match content {
+        match content {
             None => entry.raw("replacement", b"null"),
-            Some(content) => {
-                let content = checked("content", content)?;
-                entry.raw("replacement", &[b"{\"content\":", content, b"}"].concat())
-            }
-        })
+            Some(content) => entry.raw("replacement", &[b"{\"content\":", content, b"}"].concat()),
+        }
     }
 
     /// Returns a label on `target`; `None` removes the label.
@@ -479,6 +492,16 @@ fn one_line(json: &mut [u8]) {
         rest[at] = b' ';
         rest = &mut rest[at + 1..];
     }
+}
+
+/// Returns the content of a message, which must be a string or an array of blocks.
+fn checked_content(content: &[u8]) -> Result<&[u8]> {
+    let content = checked("content", content)?;
+    if !content.starts_with(b"\"") && !content.starts_with(b"[") {
+        let why = "the content of a message is a string or an array of blocks";
+        return Err(Error::InvalidEntry(why.to_owned()));
+    }
+    Ok(content)
 }
 
 pub(super) fn checked<'a>(key: &str, value: &'a [u8]) -> Result<&'a [u8]> {

@@ -93,7 +93,7 @@ impl Copies {
             };
             let content = json::get(&edit.replacement, "content");
             if let Some(target) = target {
-                entries.push(NewEntry::context_edit(target, content)?);
+                entries.push(NewEntry::of_context_edit(target, content));
             }
         }
         // The copies keep this parent even if the session's leaf moves meanwhile.
