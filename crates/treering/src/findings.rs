@@ -110,9 +110,9 @@ pub enum Problem {
     /// A message has no content.
     NoContent(EntryId),
     /// A tool call has no result.
-    CallWithoutResult { entry: EntryId, call: String, place: CallPosition },
+    CallWithoutResult { entry: EntryId, call: String, position: CallPosition },
     /// A tool result has no call above it.
-    ResultWithoutCall { entry: EntryId, call: String, place: CallPosition },
+    ResultWithoutCall { entry: EntryId, call: String, position: CallPosition },
     /// The entry has no valid time.
     InvalidTime(EntryId),
     /// The version is newer than this release supports: the session is read-only.
@@ -215,12 +215,11 @@ impl Problem {
             | Problem::InvalidTime(_)
             | Problem::FutureVersion(_)
             | Problem::NoVersion => Severity::Warning,
-            Problem::CallWithoutResult { place, .. } | Problem::ResultWithoutCall { place, .. } => {
-                match place {
-                    CallPosition::Path => Severity::Warning,
-                    CallPosition::End | CallPosition::Elsewhere => Severity::Note,
-                }
-            }
+            Problem::CallWithoutResult { position, .. }
+            | Problem::ResultWithoutCall { position, .. } => match position {
+                CallPosition::Path => Severity::Warning,
+                CallPosition::End | CallPosition::Elsewhere => Severity::Note,
+            },
             Problem::OldVersion(_)
             | Problem::UnknownType { .. }
             | Problem::Large { .. }
@@ -269,8 +268,8 @@ impl Problem {
                 "repair links the entry to the one before it in the file"
             }
             Problem::NoId(_) => "repair writes the id into it",
-            Problem::CallWithoutResult { place: CallPosition::Path, .. }
-            | Problem::ResultWithoutCall { place: CallPosition::Path, .. } => {
+            Problem::CallWithoutResult { position: CallPosition::Path, .. }
+            | Problem::ResultWithoutCall { position: CallPosition::Path, .. } => {
                 "providers refuse such a context: use the strict pairing of the context"
             }
             Problem::OldVersion(_) | Problem::NoVersion => "migrate brings the file up to date",
@@ -342,17 +341,17 @@ impl fmt::Display for Problem {
             Problem::NoContent(id) => {
                 write!(f, "the message of entry {id} has no content: treated as empty")
             }
-            Problem::CallWithoutResult { entry, call, place } => {
+            Problem::CallWithoutResult { entry, call, position } => {
                 write!(f, "entry {entry} calls a tool ({call}) but there is no result")?;
-                match place {
+                match position {
                     CallPosition::Path => Ok(()),
                     CallPosition::End => write!(f, " yet"),
                     CallPosition::Elsewhere => write!(f, ", on another branch"),
                 }
             }
-            Problem::ResultWithoutCall { entry, call, place } => {
+            Problem::ResultWithoutCall { entry, call, position } => {
                 write!(f, "entry {entry} is the result of a call ({call}) that is not above it")?;
-                match place {
+                match position {
                     CallPosition::Elsewhere => write!(f, ", on another branch"),
                     _ => Ok(()),
                 }

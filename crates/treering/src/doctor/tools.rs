@@ -69,7 +69,7 @@ impl Tools {
         let mut bodies = Bodies::default();
         let mut count = 0;
         for (at, use_) in self.uses.iter().enumerate() {
-            let (is_paired, place) = match on_path[use_.row.index()] {
+            let (is_paired, position) = match on_path[use_.row.index()] {
                 true if last == Some(use_.row) && use_.is_call => {
                     (paired_on_path[at], CallPosition::End)
                 }
@@ -83,8 +83,8 @@ impl Tools {
             let entry = tree.id(use_.row);
             let call = self.call(&mut bodies, view, *use_)?;
             let problem = match use_.is_call {
-                true => Problem::CallWithoutResult { entry, call, place },
-                false => Problem::ResultWithoutCall { entry, call, place },
+                true => Problem::CallWithoutResult { entry, call, position },
+                false => Problem::ResultWithoutCall { entry, call, position },
             };
             found.push((tree.node(use_.row).offset, problem));
         }

@@ -55,7 +55,7 @@ impl TokenUsage {
 ///
 /// ```
 /// use treering::entry::TokenCost;
-/// let cost = TokenCost::new(0.5, 0.25).with_cache(0.125, 0.0);
+/// let cost = TokenCost::new(0.5, 0.25).cache_read(0.125);
 /// assert_eq!(cost.total, 0.875);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -80,13 +80,18 @@ impl TokenCost {
         TokenCost { input, output, total: input + output, ..TokenCost::default() }
     }
 
-    /// Adds the cost of reading from a cache and of writing to it.
+    /// Sets the cost of reading from a cache, and changes the total accordingly.
     #[must_use]
-    pub fn with_cache(mut self, read: f64, write: f64) -> Self {
-        self.cache_read += read;
-        self.cache_write += write;
-        self.total += read + write;
-        self
+    pub fn cache_read(self, cache_read: f64) -> Self {
+        let total = self.total - self.cache_read + cache_read;
+        TokenCost { cache_read, total, ..self }
+    }
+
+    /// Sets the cost of writing to a cache, and changes the total accordingly.
+    #[must_use]
+    pub fn cache_write(self, cache_write: f64) -> Self {
+        let total = self.total - self.cache_write + cache_write;
+        TokenCost { cache_write, total, ..self }
     }
 }
 
