@@ -236,7 +236,7 @@ pub trait ChatModel: Send + Sync + fmt::Debug {
     fn context_window(&self) -> u64;
 
     /// Answers the request, or calls tools of the request. An answer that was cut for length is an
-    /// error, [`SummaryError::Length`].
+    /// error, [`SummaryError::Length`], and so is one without content, [`SummaryError::Empty`].
     fn answer<'a>(&'a self, request: ChatRequest, cancel: &'a CancellationToken) -> ChatFuture<'a>;
 }
 

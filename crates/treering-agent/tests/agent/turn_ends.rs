@@ -127,6 +127,21 @@ async fn a_failed_answer_is_rewound_and_requested_again() {
     assert_eq!(rounds, [(2, 3), (3, 3)]);
 }
 
+/// The clients of this crate fail with an empty answer; other models may return one.
+#[tokio::test]
+async fn an_empty_answer_is_a_failure() {
+    for empty in ["", " \n"] {
+        let turn = TurnSettings::new().retries(1).retry_pause(Duration::ZERO);
+        let agent = with_turn(agent(), turn);
+        let model = ScriptedModel::plays([empty, "Done.", empty, empty].map(Reply::Text));
+        assert_eq!(prompt(&agent, &model).await.end, TurnEnd::Complete);
+        assert_eq!(lines(&agent.context().unwrap()), ["user: Begin.", "assistant: Done."]);
+        let failed = prompt(&agent, &model).await;
+        assert_eq!(failed.end, TurnEnd::Failed(SummaryError::Empty));
+        assert_eq!(messages(&agent).last().unwrap()["stopReason"], "error");
+    }
+}
+
 #[tokio::test]
 async fn failures_that_do_not_pass_are_not_retried() {
     let turn = TurnSettings::new().retries(5).retry_pause(Duration::ZERO);

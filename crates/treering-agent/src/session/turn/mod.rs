@@ -527,7 +527,10 @@ impl TurnContext<'_> {
                 partial.text = answer.text;
                 partial.calls = self.named(answer.tool_calls);
                 partial.usage = answer.usage.or(partial.usage);
-                TurnEnd::Complete
+                match partial.text.trim().is_empty() && partial.calls.is_empty() {
+                    true => TurnEnd::Failed(SummaryError::Empty),
+                    false => TurnEnd::Complete,
+                }
             }
             Err(SummaryError::Length) => TurnEnd::Length,
             Err(SummaryError::Canceled) => TurnEnd::Aborted,
