@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A line is sent to the model, and `!command` runs a command. `/branches`, `/goto ID`, `/switch ID`,
-//! `/pop`, `/compact`, `/fork`, `/merge ID`, `/pick ID`, `/drop ID`, `/label ID TEXT`, `/cost` and
-//! `/quit` use the tree. Ctrl-C stops what is running; an answer is kept as far as it arrived.
+//! `/pop`, `/compact`, `/fork`, `/merge ID`, `/pick ID`, `/drop ID`, `/label ID TEXT`, `/cost`, `/retry`
+//! and `/quit` use the tree. Ctrl-C stops what is running; an answer is kept as far as it arrived.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is a program to talk to")]
 
 use std::io::Write;
@@ -31,7 +31,7 @@ The environment chooses the model:
   TREERING_MODEL      the model's name; optional for Anthropic";
 
 const COMMANDS: &str = "/branches, /goto ID, /switch ID, /pop, /compact, /fork, /merge ID, \
-    /pick ID, /drop ID, /label ID TEXT, /cost, /quit";
+    /pick ID, /drop ID, /label ID TEXT, /cost, /retry, /quit";
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -131,9 +131,10 @@ fn lines() -> mpsc::UnboundedReceiver<std::io::Result<String>> {
 async fn handle(agent: &AgentSession, model: &dyn ChatModel, line: &str) -> Outcome<String> {
     match (line.strip_prefix('/'), line.strip_prefix('!')) {
         _ if line.trim().is_empty() => Ok(String::new()),
+        (Some("retry"), _) => ask(agent, model, None).await,
         (Some(command), _) => run(agent, command).await,
         (_, Some(command)) => shell(agent, command).await,
-        _ => ask(agent, model, line).await,
+        _ => ask(agent, model, Some(line)).await,
     }
 }
 
@@ -175,7 +176,10 @@ async fn run(agent: &AgentSession, command: &str) -> Outcome<String> {
             let (id, text) = argument.split_once(' ').unwrap_or((argument, ""));
             agent.label(entry(id)?.as_ref(), Some(text))?.to_string()
         }
-        "cost" => format!("{:?}", session.stats()?.usage),
+        "cost" => {
+            let usage = session.stats()?.usage;
+            format!("{} tokens in {} requests", usage.total(), usage.requests)
+        }
         other => format!("there is no /{other}, but {COMMANDS}"),
     })
 }
@@ -196,8 +200,13 @@ async fn shell(agent: &AgentSession, command: &str) -> Outcome<String> {
     Ok(agent.run_shell(command, ShellContext::Included, None, &never).await?.output)
 }
 
-/// Asks the model, and prints the answer as it arrives.
-async fn ask(agent: &AgentSession, model: &dyn ChatModel, question: &str) -> Outcome<String> {
+/// Asks the model, and prints the answer as it arrives. Without a question, the model is asked again for
+/// an answer that failed or was stopped.
+async fn ask(
+    agent: &AgentSession,
+    model: &dyn ChatModel,
+    question: Option<&str>,
+) -> Outcome<String> {
     let on_delta: OnDelta = Box::new(|delta| {
         match delta {
             Delta::Text(text) => print!("{text}"),
@@ -208,7 +217,10 @@ async fn ask(agent: &AgentSession, model: &dyn ChatModel, question: &str) -> Out
         let _ = std::io::stdout().flush();
     });
     let never = CancellationToken::new();
-    let turn = agent.prompt(model, question, Some(on_delta), &never).await?;
+    let turn = match question {
+        Some(question) => agent.prompt(model, question, Some(on_delta), &never).await?,
+        None => agent.continue_turn(model, Some(on_delta), &never).await?,
+    };
     Ok(match turn.end {
         TurnEnd::Complete => String::new(),
         end => format!("\n({end})"),

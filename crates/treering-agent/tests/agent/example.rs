@@ -262,20 +262,28 @@ async fn ctrl_c_stops_what_runs_in_the_program_chat_and_not_the_program() {
 async fn the_program_chat_answers_and_runs_commands() {
     use tokio::io::AsyncWriteExt;
     let api = Api::OpenAi;
-    let server = Server::start(vec![answer(&whole(api, &["Blue."]))]).await;
+    let server = Server::start(vec![
+        answer(&whole(api, &["Blue."])),
+        refusal(401, "", r#"{"error":{"message":"no"}}"#),
+        answer(&whole(api, &["Red."])),
+    ])
+    .await;
     let dir = tempfile::tempdir().unwrap();
     let Some(mut program) = program("chat", api, &server) else { return };
     let file = dir.path().join("chat.jsonl");
     program.arg(&file).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let mut running = program.spawn().unwrap();
     let mut input = running.stdin.take().unwrap();
-    input.write_all(b"Name a color.\n!echo done\n/branches\n/goto nowhere\n/quit\n").await.unwrap();
+    let typed = b"Name a color.\nAnother!\n/retry\n!echo done\n/branches\n/goto nowhere\n/quit\n";
+    input.write_all(typed).await.unwrap();
     let output = running.wait_with_output().await.unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{printed}");
-    assert!(printed.starts_with("Blue.\ndone\n"), "{printed}");
+    let answers = "Blue.\n\n(the server answered 401: no)\nRed.\ndone\n";
+    assert!(printed.starts_with(answers), "{printed}");
     assert!(printed.contains(" entries\n"), "{printed}");
     assert!(printed.contains("nowhere"), "the unknown entry is named: {printed}");
     let context = lines(&Session::open(&file).unwrap().context().unwrap());
-    assert_eq!(context[..2], ["user: Name a color.", "assistant: Blue."]);
+    let said = ["user: Name a color.", "assistant: Blue.", "user: Another!", "assistant: Red."];
+    assert_eq!(context[..4], said);
 }
