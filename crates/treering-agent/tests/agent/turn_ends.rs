@@ -195,6 +195,22 @@ async fn a_context_that_the_provider_refuses_is_compacted_inside_the_turn() {
     }
 }
 
+/// The window of the model is smaller than what the settings keep.
+#[tokio::test]
+async fn a_context_that_is_refused_is_compacted_to_less_than_the_settings_keep() {
+    let too_long = || SummaryError::Http { status: 400, message: "prompt is too long".into() };
+    let agent = agent().with_summarizer(Scripted::plays([Play::Say("A greeting.")]));
+    assert_eq!(agent.settings().compaction.keep_recent_tokens, 20_000);
+    let old: &str = Box::leak("old ".repeat(4_000).into_boxed_str());
+    let model =
+        ScriptedModel::plays([Reply::Text(old), Reply::Fail(too_long()), Reply::Text("Done.")]);
+    prompt(&agent, &model).await;
+    assert_eq!(prompt(&agent, &model).await.end, TurnEnd::Complete);
+    let context = lines(&agent.context().unwrap());
+    let expected = ["compactionSummary: A greeting.", "user: Begin.", "assistant: Done."];
+    assert_eq!(context, expected);
+}
+
 #[tokio::test]
 async fn a_context_that_stays_too_large_fails_after_one_compaction() {
     let error = SummaryError::Http { status: 400, message: "prompt is too long".into() };

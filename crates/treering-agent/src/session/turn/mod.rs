@@ -582,11 +582,36 @@ impl TurnContext<'_> {
         if self.session.leaf() != Some(self.newest(at)) {
             return None;
         }
-        let options = CompactOptions { reason, ..CompactOptions::default() };
+        let mut options = CompactOptions { reason, ..CompactOptions::default() };
+        if reason == CompactReason::Overflow {
+            options.keep_recent_tokens = self.kept_of_overflow().await;
+        }
         match self.agent.compact_within(self.guard, &self.session, &options).await {
             Ok(Compaction::Done(compacted)) => Some(compacted.entry.id().clone()),
             _ => None,
         }
+    }
+
+    /// Returns how many tokens of a context that the provider refused are kept: as the settings say, or
+    /// fewer, so that it is not more than half of them. The model's window may be smaller than its
+    /// configuration says, and than what the settings keep.
+    async fn kept_of_overflow(&self) -> Option<u64> {
+        let settings = self.agent.settings().compaction.of_model(Some(&name_of(self.model)));
+        let kept = read_blocking(&self.session, move |session| {
+            let half = session.context_tokens()?.tokens / 2;
+            let mut settings = settings;
+            settings.overrides.clear();
+            loop {
+                let plan = session.plan_compaction(&settings)?.ready();
+                if plan.is_some_and(|plan| plan.tokens_kept <= half)
+                    || settings.keep_recent_tokens <= 1
+                {
+                    return Ok(settings.keep_recent_tokens);
+                }
+                settings.keep_recent_tokens /= 2;
+            }
+        });
+        kept.await.ok()
     }
 }
 
