@@ -5,6 +5,7 @@ use crate::error::Failure;
 use crate::output::{Output, json_string};
 use crate::stores::StoreChoice;
 use crate::text::{pad, safe_line, time};
+use clap::builder::NonEmptyStringValueParser;
 use std::io::Write;
 use treering_postgres::{PostgresStore, Scope, Token};
 use treering_search::Since;
@@ -27,14 +28,14 @@ enum Action {
         #[arg(long, value_parser = scope)]
         scope: Scope,
         /// The space whose sessions it gives access to
-        #[arg(long, default_value = "default")]
+        #[arg(long, default_value = "default", value_parser = NonEmptyStringValueParser::new())]
         space: String,
         /// Its name, for lists and logs; generated if not given
-        #[arg(long)]
+        #[arg(long, value_parser = NonEmptyStringValueParser::new())]
         name: Option<String>,
         /// Expires after this time: 12h, 30d, 4w, 3mo
-        #[arg(long, value_name = "TIME", value_parser = Since::parse)]
-        expires: Option<Since>,
+        #[arg(long, value_name = "TIME", value_parser = lifetime)]
+        expires: Option<i64>,
     },
     /// List all tokens, without their secrets
     List {
@@ -51,6 +52,15 @@ enum Action {
 
 fn scope(text: &str) -> Result<Scope, String> {
     text.parse().map_err(|_| "choose read, write or admin".to_owned())
+}
+
+/// Parses the time for which a token is valid, in milliseconds. A date, or an age of zero, would create a
+/// token that has expired.
+fn lifetime(text: &str) -> Result<i64, String> {
+    match Since::parse(text) {
+        Ok(Since::Ago(age)) if age > 0 => Ok(age),
+        _ => Err("expected a time from now on, such as 12h, 30d, 4w or 3mo".to_owned()),
+    }
 }
 
 pub(crate) fn run(args: &Args, store: &StoreChoice, out: &mut Output) -> Result<(), Failure> {
@@ -79,7 +89,7 @@ fn create(
     scope: Scope,
     space: &str,
     name: Option<&str>,
-    expires: Option<Since>,
+    expires: Option<i64>,
     out: &mut Output,
 ) -> Result<(), Failure> {
     let cannot = |error| Failure::message(format!("cannot make a token: {error}"));
@@ -91,9 +101,7 @@ fn create(
         let what = format!("token {} already exists", safe_line(&name));
         return Err(Failure::with_hint(what, "choose another name, or revoke it first"));
     }
-    let now = clock::now();
-    // The age is converted to a time in the future.
-    let expires = expires.map(|ago| now + (now - ago.at(now)));
+    let expires = expires.map(|lifetime| clock::now().saturating_add(lifetime));
     database.create_token(&hash, &name, space, scope, expires)?;
     Ok(writeln!(out, "{token}")?)
 }
