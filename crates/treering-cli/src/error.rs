@@ -308,7 +308,7 @@ fn is_unreachable(kind: io::ErrorKind) -> bool {
 /// Returns the advice for an error that does not depend on the kind of the file.
 fn system_hint(error: &io::Error) -> Option<String> {
     let hint = match error.kind() {
-        io::ErrorKind::PermissionDenied => "check the permissions of the file",
+        io::ErrorKind::PermissionDenied => "check the permissions of the file and of its directory",
         io::ErrorKind::StorageFull => "free disk space and try again; nothing was written",
         _ => return None,
     };

@@ -56,7 +56,7 @@ fn an_option_in_the_environment_does_not_count_as_given() {
 }
 
 /// Command lines with a wrong value, and a part of the error.
-const WRONG_VALUES: [(&[&str], &str); 20] = [
+const WRONG_VALUES: [(&[&str], &str); 25] = [
     (&["ls", "--store", ""], "a value is required for '--store <URL>'"),
     (&["ls", ".", "--limit", "0"], "expected a number of at least 1"),
     (&["ls", ".", "--limit", "-1"], "invalid value '-1' for '--limit <N>': expected a number"),
@@ -76,6 +76,11 @@ const WRONG_VALUES: [(&[&str], &str); 20] = [
     (&["serve", "--listen", "127.0.0.1:0", "--host", ""], "expected a name such as"),
     (&["serve", "--listen", "127.0.0.1:0", "--host", "http://x/"], "expected a name such as"),
     (&["fork", "s.jsonl", "--in-store", "--store", "."], "and s.jsonl is a file"),
+    (&["token", "create", "--scope", "read", "--expires", "2027-01-31"], "a time from now on"),
+    (&["token", "create", "--scope", "read", "--expires", "0d"], "a time from now on"),
+    (&["token", "create", "--scope", "read", "--name", ""], "a value is required"),
+    (&["usage", "-d", ".", "--since", "2026-02-01", "--until", "2026-01-01"], "is later than"),
+    (&["usage", "-d", ".", "--model", ""], "a value is required"),
     (&["s.jsonl"], "\"s.jsonl\" is a file, not a command\nhint: `treering open s.jsonl` shows"),
 ];
 
@@ -231,4 +236,15 @@ fn wrong_key_bindings_are_wrong_configuration() {
     place.write("home/.config/treering/config.toml", b"[keys.tree]\nfly = 'F'\n");
     let error = place.run(&["config"]).failed();
     assert!(error.starts_with("error: configuration, [keys.tree] fly: "), "{error}");
+}
+
+#[test]
+fn files_that_are_no_sessions_are_counted_in_words() {
+    let place = Place::empty();
+    for number in 0..6 {
+        place.write(&format!("{number}.jsonl"), b"Buy milk.\n");
+    }
+    let ran = place.run(&["ls", "."]);
+    let last = ran.stderr.lines().last().unwrap();
+    assert_eq!(last, "warning: … and 1 more file that is not a session");
 }

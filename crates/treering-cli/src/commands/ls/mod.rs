@@ -278,8 +278,13 @@ pub(super) fn warn_of_skipped(skipped: &[Skipped], is_directory: bool) {
         output::write_notice("warning", &safe_line(&what));
     }
     if let Some(more) = unreadable.len().checked_sub(MAX_SKIPPED).filter(|more| *more > 0) {
-        let what = if is_directory { "files that are not sessions" } else { "that cannot be read" };
-        output::write_notice("warning", &format!("… and {more} more {what}"));
+        let more = match is_directory {
+            true => {
+                count(more, "more file that is not a session", "more files that are not sessions")
+            }
+            false => format!("{more} more that cannot be read"),
+        };
+        output::write_notice("warning", &format!("… and {more}"));
     }
     if let Some(first) = none.first() {
         let what = count(none.len(), "file is not a session", "files are not sessions");

@@ -14,6 +14,7 @@ use crate::project_filter::ProjectFilter;
 use crate::sessions;
 use crate::stores::{self, StoreChoice};
 use crate::text::safe_line;
+use clap::builder::NonEmptyStringValueParser;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -55,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
     /// Requests to models whose name contains this
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     model: Option<String>,
     /// Look in this directory instead of where agents keep their sessions; may be repeated
     #[arg(long, short, value_name = "DIR")]
@@ -196,7 +197,10 @@ impl Args {
         };
         let start = self.since.as_ref().map(at).transpose()?.map_or(i64::MIN, |day| day.start);
         let end = self.until.as_ref().map(at).transpose()?.map_or(i64::MAX, |day| day.end);
-        Ok(start..end)
+        match self.since.is_some() && self.until.is_some() && start > end {
+            true => Err(usage_error("--since is later than --until")),
+            false => Ok(start..end),
+        }
     }
 }
 
