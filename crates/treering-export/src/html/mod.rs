@@ -16,6 +16,8 @@ mod workers;
 
 use crate::walk::{ExportWalk, WalkItem};
 use crate::{Export, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use batch::{Batch, Visit};
 use index::PageIndex;
 use sha2::{Digest, Sha256};
@@ -153,19 +155,7 @@ fn head(title: &str, out: &mut impl Write) -> Result<()> {
 
 /// Returns the hash of a script or a style in the form that policies use.
 fn hash(text: &str) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let digest = Sha256::digest(text.as_bytes());
-    let mut out = String::from("sha256-");
-    for bytes in digest.chunks(3) {
-        let number = bytes.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte))
-            << (8 * (3 - bytes.len()));
-        for place in 0..4 {
-            let letter =
-                LETTERS.get((number >> (18 - 6 * place) & 63) as usize).copied().unwrap_or(b'=');
-            out.push(if place > bytes.len() { '=' } else { char::from(letter) });
-        }
-    }
-    out
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }
 
 /// The pieces of the element that is being written.
