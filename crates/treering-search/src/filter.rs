@@ -228,7 +228,7 @@ impl Since {
         let since = match text {
             "today" => Some(Since::DaysBack(0)),
             "yesterday" => Some(Since::DaysBack(1)),
-            _ => date(text).map(Since::At).or_else(|| age(text).map(Since::Ago)),
+            _ => treering::time::parse(text).map(Since::At).or_else(|| age(text).map(Since::Ago)),
         };
         since.ok_or_else(|| {
             format!("{text:?} is not a time: write 2026-01-31, 2026-01-31T09:00:00Z, today, yesterday, or an age such as 90min, 12h, 7d, 2w, 3mo, 1y")
@@ -246,12 +246,6 @@ impl Since {
             }
         }
     }
-}
-
-fn date(text: &str) -> Option<i64> {
-    let midnight = format!("{text}T00:00:00Z");
-    let time = text.parse().or_else(|_| midnight.parse::<jiff::Timestamp>());
-    time.ok().map(jiff::Timestamp::as_millisecond)
 }
 
 fn age(text: &str) -> Option<i64> {
@@ -278,6 +272,7 @@ mod tests {
         let at = |text: &str| Since::parse(text).map(|time| time.at(1_000 * DAY));
         assert_eq!(at("2026-01-05"), Ok(1_767_571_200_000));
         assert_eq!(at("2026-01-05T09:00:00Z"), Ok(1_767_603_600_000));
+        assert_eq!(at("2026-01-05T09:00"), Ok(1_767_603_600_000));
         assert_eq!(at("2d"), Ok(998 * DAY));
         let later = |text: &str| Since::parse(text).map(|time| time.at(1_000 * DAY + HOUR));
         assert_eq!((later("today"), later("yesterday")), (Ok(1_000 * DAY), Ok(999 * DAY)));

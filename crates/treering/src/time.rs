@@ -119,8 +119,9 @@ fn parse_any(text: &str) -> Option<i64> {
     if let Ok(instant) = text.parse::<jiff::Timestamp>() {
         return Some(instant.as_millisecond());
     }
-    let date: jiff::civil::Date = text.parse().ok()?;
-    Some(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond())
+    // A date is midnight.
+    let time: jiff::civil::DateTime = text.parse().ok()?;
+    Some(time.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond())
 }
 
 #[cfg(test)]
@@ -134,6 +135,8 @@ mod tests {
         assert_eq!(parse(b"2026-01-05T09:00:20Z"), Some(1_767_603_620_000));
         assert_eq!(parse(b"2026-01-05T10:00:20.226+01:00"), Some(1_767_603_620_226));
         assert_eq!(parse(b"2026-01-05"), Some(1_767_571_200_000));
+        assert_eq!(parse("2026-01-05T09:00:20.226"), Some(1_767_603_620_226), "UTC");
+        assert_eq!(parse("2026-01-05 09:00:20"), Some(1_767_603_620_000));
         for bad in ["", "yesterday", "2026-13-45T99:99:99.000Z", "2026-02-30T00:00:00.000Z", "17"] {
             assert_eq!(parse(bad.as_bytes()), None, "{bad}");
         }

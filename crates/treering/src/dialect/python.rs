@@ -198,13 +198,7 @@ pub(crate) fn millis(literal: &[u8]) -> Option<i64> {
         return from_seconds(std::str::from_utf8(literal).ok()?);
     };
     let text = text.trim();
-    from_seconds(text).or_else(|| crate::time::parse_usual(text.as_bytes())).or_else(|| {
-        if let Ok(instant) = text.parse::<jiff::Timestamp>() {
-            return Some(instant.as_millisecond());
-        }
-        let time: jiff::civil::DateTime = text.parse().ok()?;
-        Some(time.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond())
-    })
+    from_seconds(text).or_else(|| crate::time::parse(text))
 }
 
 fn from_seconds(text: &str) -> Option<i64> {
