@@ -23,4 +23,4 @@ pub(crate) use tools::tool_uses;
 pub use typed::{AssistantView, BashExecutionView, ToolResultView};
 pub use view::{Block, Body, Entry, EntryParts, MessageView};
 pub(crate) use view::{content_text, number};
-pub(crate) use wrap::{WrappedText, for_provider, is_excluded};
+pub(crate) use wrap::{WrappedText, for_provider, is_excluded, is_image};

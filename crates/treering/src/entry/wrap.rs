@@ -47,7 +47,7 @@ impl WrappedText {
         [b"[", &*blocks.join(&b","[..]), b"]"].concat()
     }
 
-    fn text_block(&self) -> Vec<u8> {
+    pub(crate) fn text_block(&self) -> Vec<u8> {
         [b"{\"type\":\"text\",\"text\":\"", &*self.0, b"\"}"].concat()
     }
 }
@@ -167,7 +167,13 @@ pub(crate) fn for_provider(message: &[u8]) -> Option<Cow<'_, [u8]>> {
         Role::Custom => content(view),
         Role::Other => match &*view.role_name() {
             "developer" => return Some(Cow::Borrowed(message)),
-            "hookMessage" => content(view),
+            "hookMessage" => {
+                let content = content(view);
+                if !json::elements(&content).iter().any(|block| is_image(block)) {
+                    role = "developer";
+                }
+                content
+            }
             "pythonExecution" => python(view).block(),
             "fileMention" => {
                 let mentions = Mentions::of(view);
@@ -186,6 +192,11 @@ pub(crate) fn for_provider(message: &[u8]) -> Option<Cow<'_, [u8]>> {
     }
     json.push(b'}');
     Some(Cow::Owned(json))
+}
+
+/// Returns whether a block of content is an image.
+pub(crate) fn is_image(block: &[u8]) -> bool {
+    json::get(block, "type").and_then(json::string).as_deref() == Some("image")
 }
 
 /// Returns whether the user excluded the message, a command and its output, from the context.

@@ -16,7 +16,13 @@ pub(super) fn clean(llm: LlmContext) -> LlmContext {
     for (at, mut message) in llm.messages.into_iter().enumerate() {
         if let Cow::Owned(valid) = json::to_unicode(&message.json) {
             message.json = valid.into_bytes();
-            out.repairs.push(ContextRepair::TextReplaced { entry: message.entry.clone() });
+            let replaced = ContextRepair::TextReplaced { entry: message.entry.clone() };
+            // An entry may have become two messages.
+            let mut of_entry =
+                out.repairs.iter().rev().take_while(|it| *it.entry() == message.entry);
+            if !of_entry.any(|repair| *repair == replaced) {
+                out.repairs.push(replaced);
+            }
         }
         join_sections(&mut message, at == 0, &mut out.repairs);
         drop_broken_images(&mut message, &mut out.repairs);
@@ -138,7 +144,7 @@ fn without_empty(
     Some(message)
 }
 
-fn is_empty_text(block: &[u8]) -> bool {
+pub(super) fn is_empty_text(block: &[u8]) -> bool {
     let [kind, text] = json::get_all(block, ["type", "text"]);
     kind.and_then(json::string).as_deref() == Some("text")
         && text.and_then(json::string).is_none_or(|text| is_blank(&text))

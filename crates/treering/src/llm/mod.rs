@@ -17,10 +17,11 @@ mod system;
 pub use request::{CacheControl, ProviderRequest, RequestOptions, Tool};
 
 use crate::context::{Context, ContextMessage};
-use crate::entry::{MessageView, for_provider, is_excluded};
+use crate::entry::{MessageView, WrappedText, for_provider, is_excluded, is_image};
 use crate::id::EntryId;
 use crate::json;
 use std::borrow::Cow;
+use std::iter;
 
 /// Whether a context is made acceptable to providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -188,7 +189,7 @@ impl Context {
     /// ```
     pub fn to_llm(&self, pairing: Pairing) -> LlmContext {
         let mut llm = LlmContext::default();
-        for message in self.messages.iter().flat_map(split_mentions) {
+        for message in self.messages.iter().flat_map(split_images) {
             match message.to_llm() {
                 Some(message) => llm.messages.push(message),
                 None if is_excluded(MessageView::new(&message.json)) => {}
@@ -215,24 +216,44 @@ impl ContextMessage {
     }
 }
 
-/// Splits a message that mentions both texts and images into two: the texts are sent as a developer
+/// Splits a message of omp that has both texts and images into two: the texts are sent as a developer
 /// message, which cannot hold images.
-fn split_mentions(message: &ContextMessage) -> Vec<Cow<'_, ContextMessage>> {
+fn split_images(message: &ContextMessage) -> Vec<Cow<'_, ContextMessage>> {
     let view = MessageView::new(&message.json);
-    let (mut texts, mut images) = (Vec::new(), Vec::new());
-    if view.role_name() == "fileMention" {
-        for file in view.get("files").into_iter().flat_map(json::elements) {
-            let is_image = json::get(file, "image").is_some_and(|image| image.starts_with(b"{"));
-            if is_image { images.push(file) } else { texts.push(file) }
-        }
-    }
-    if texts.is_empty() || images.is_empty() {
-        return vec![Cow::Borrowed(message)];
-    }
-    let part = |files: Vec<&[u8]>| {
-        let files = [b"[", &*files.join(&b","[..]), b"]"].concat();
-        let json = json::with_member(&message.json, "files", &files);
+    let elements = |key: &str| view.get(key).map(json::elements).unwrap_or_default();
+    let part = |key: &str, elements: &[&[u8]]| {
+        let array = [b"[", &*elements.join(&b","[..]), b"]"].concat();
+        let json = json::with_member(&message.json, key, &array);
         Cow::Owned(ContextMessage { entry: message.entry.clone(), json })
     };
-    vec![part(texts), part(images)]
+    match &*view.role_name() {
+        "fileMention" => {
+            let is_image = |file: &&[u8]| json::get(file, "image").is_some_and(is_object);
+            let (images, texts): (Vec<_>, Vec<_>) =
+                elements("files").into_iter().partition(is_image);
+            if !images.is_empty() && !texts.is_empty() {
+                return vec![part("files", &texts), part("files", &images)];
+            }
+        }
+        "hookMessage" => {
+            let (images, others): (Vec<&[u8]>, Vec<&[u8]>) =
+                elements("content").into_iter().partition(|block| is_image(block));
+            let (blank, said): (Vec<&[u8]>, Vec<&[u8]>) =
+                others.into_iter().partition(|block| clean::is_empty_text(block));
+            if !images.is_empty() {
+                let name = view.get("customType").and_then(json::inside).unwrap_or_default();
+                let label = WrappedText::new("Images attached to ").raw(name).text(".");
+                let label = label.text_block();
+                let blocks: Vec<&[u8]> = iter::once(&*label).chain(images).chain(blank).collect();
+                let texts = (!said.is_empty()).then(|| part("content", &said));
+                return texts.into_iter().chain([part("content", &blocks)]).collect();
+            }
+        }
+        _ => {}
+    }
+    vec![Cow::Borrowed(message)]
+}
+
+fn is_object(value: &[u8]) -> bool {
+    value.starts_with(b"{")
 }

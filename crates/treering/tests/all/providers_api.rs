@@ -5,7 +5,7 @@ use crate::providers::{context, parsed, requests, user};
 use serde_json::{Value, json};
 use treering::Context;
 use treering::context::{ContextMessage, Model};
-use treering::provider::{ContextRepair, RequestOptions, Tool};
+use treering::provider::{ContextRepair, Pairing, RequestOptions, Tool};
 
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB";
 
@@ -172,4 +172,33 @@ fn encrypted_thinking_of_omp_is_returned_to_anthropic() {
     assert_eq!(block, json!({"type":"redacted_thinking","data":"opaque"}));
     assert_eq!(anthropic.repairs, []);
     assert_eq!(chat.repairs, [thinking_dropped("e1")]);
+}
+
+#[test]
+fn hook_messages_of_omp_are_instructions_and_their_images_are_the_users() {
+    let text = |text: &str| json!({"type":"text","text":text});
+    let image = json!({"type":"image","data":PNG,"mimeType":"image/png"});
+    let hook = |content: Value| json!({"role":"hookMessage","customType":"lint","content":content});
+    let messages = [
+        hook(json!("Mind the gap.")),
+        hook(json!([text("one"), image, text("two")])),
+        hook(json!([image])),
+    ];
+    let llm = context(&messages).to_llm(Pairing::Strict);
+    assert_eq!(llm.repairs, []);
+    let all: Vec<Value> =
+        llm.messages.iter().map(|m| serde_json::from_slice(&m.json).unwrap()).collect();
+    let images = json!([text("Images attached to lint."), image]);
+    for (at, (role, content)) in [
+        ("developer", json!([text("Mind the gap.")])),
+        ("developer", json!([text("one"), text("two")])),
+        ("user", images.clone()),
+        ("user", images),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert_eq!((&all[at]["role"], &all[at]["content"]), (&json!(role), &content));
+    }
+    assert_eq!(all.len(), 4);
 }
