@@ -123,7 +123,8 @@ impl AssistantMessage {
         self
     }
 
-    /// Adds a block of thinking. `signature` is the signature that the provider sent with it; most
+    /// Adds a block of thinking. `signature` is what the provider needs to get the thinking back:
+    /// Anthropic's signature, or the whole `reasoning` item of OpenAI's Responses API as JSON. Most
     /// providers refuse a block without one.
     pub fn with_thinking(mut self, text: impl AsRef<str>, signature: Option<&str>) -> Self {
         self.content.thinking(text.as_ref(), signature, false);
