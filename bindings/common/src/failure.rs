@@ -11,13 +11,13 @@ use treering::dialect::UnknownDialect;
 pub enum Category {
     /// The file, session or entry does not exist.
     NotFound,
-    /// Another program, or an earlier call, changed or made what the call needed otherwise.
+    /// The state is not the one that the call requires: another program, or an earlier call, has changed it.
     Conflict,
     /// An argument that no session would accept.
     Invalid,
     /// The session can be read, but not written.
     ReadOnly,
-    /// The content of a session, or a result, is not what it must be.
+    /// The content of a session, or a result, is invalid.
     Format,
     /// The disk, the network, the server or the database failed.
     Storage,

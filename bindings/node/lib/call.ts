@@ -3,9 +3,9 @@ import { fileURLToPath } from "node:url";
 import { fromNative } from "./errors.js";
 import { addon, type NativeCancellation, type NativeSession, type NativeStore, type Outcome } from "./native.js";
 
-/** Options of everything that waits. */
+/** Options of asynchronous calls. */
 export interface Abortable {
-  /** Ends the wait. Work that has begun may still be carried out. */
+  /** Aborts the call. An operation that has begun may still complete. */
   signal?: AbortSignal | undefined;
 }
 
@@ -33,7 +33,7 @@ export function decode<T>(outcome: Outcome): T {
   return (typeof outcome === "string" ? JSON.parse(outcome) : outcome) as T;
 }
 
-/** Carries out a call and translates its error. */
+/** Makes a call and translates its error. */
 export function guarded<T>(call: () => Outcome): T {
   let outcome: Outcome;
   try {
@@ -80,17 +80,17 @@ function rethrow(error: unknown): never {
   throw fromNative(error);
 }
 
-/** Carries out an operation of the module. */
+/** Runs an operation of the module. */
 export function call<T>(operation: string, args?: Args, data?: string[]): T {
   return guarded<T>(() => addon.invoke(operation, encode(args), data));
 }
 
-/** Carries out an operation of the module off the main thread. */
+/** Runs an operation of the module off the main thread. */
 export function callAsync<T>(operation: string, args?: Args, data?: string[]): Promise<T> {
   return awaited<T>(signalOf(args), (cancellation) => addon.invokeAsync(operation, encode(args), data, cancellation));
 }
 
-/** Carries out an operation on a session. */
+/** Runs an operation on a session. */
 export function callSession<T>(session: NativeSession, operation: string, args?: Args, data?: string[], other?: NativeSession): T {
   return guarded<T>(() => session.invoke(operation, encode(args), data, other));
 }
@@ -113,7 +113,7 @@ export function hasEntry(session: NativeSession, id: string): boolean {
   }
 }
 
-/** Carries out an operation on a session off the main thread. */
+/** Runs an operation on a session off the main thread. */
 export function callSessionAsync<T>(
   session: NativeSession,
   operation: string,
@@ -126,12 +126,12 @@ export function callSessionAsync<T>(
   );
 }
 
-/** Carries out an operation on a store. */
+/** Runs an operation on a store. */
 export function callStore<T>(store: NativeStore, operation: string, args?: Args, other?: NativeSession): T {
   return guarded<T>(() => store.invoke(operation, encode(args), other));
 }
 
-/** Carries out an operation on a store off the main thread. */
+/** Runs an operation on a store off the main thread. */
 export function callStoreAsync<T>(store: NativeStore, operation: string, args?: Args, other?: NativeSession): Promise<T> {
   return awaited<T>(signalOf(args), (cancellation) => store.invokeAsync(operation, encode(args), other, cancellation));
 }

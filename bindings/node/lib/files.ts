@@ -30,7 +30,7 @@ export function directoryFor(directory: Directory, cwd: FilePath): string {
   return call("directoryFor", { ...directory, cwd });
 }
 
-/** Looks for everything odd in a file. */
+/** Returns all findings of a file. */
 export function examine(path: FilePath, options: Abortable = {}): Promise<Diagnosis> {
   return callAsync("examine", { path, ...options });
 }

@@ -1,4 +1,4 @@
-/** The addon, and how to find it. */
+/** Loads the addon. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 

@@ -10,7 +10,7 @@ import type {
   SearchOptions, Selection, SessionFacts, SessionHits, SessionInfo, Stats, Tool, TreeNode, Usage,
 } from "./types.js";
 
-/** Where a session is read. */
+/** Options with the position at which a session is read. */
 export interface At {
   /** The entry at the end of the path; the leaf unless it is given, the start if it is null. */
   at?: Position;
@@ -49,7 +49,7 @@ export interface SummaryOptions {
   usage?: object;
 }
 
-/** Where a new session goes: a file, or a directory of sessions. */
+/** The destination of a new session: a file, or a directory of sessions. */
 export type Place = { path: FilePath } | { dir: FilePath } | { root: FilePath };
 
 /** Entries of a session, for `for` and `for await`: read piece by piece, so memory stays bounded. */
@@ -111,7 +111,7 @@ export interface SessionEvents {
 /**
  * An open session: a tree of entries in a file, in memory or in a store.
  *
- * Whatever reads or writes comes twice: a method that returns a promise and works off the main thread, and one with the
+ * Every method that reads or writes exists twice: one returns a promise and works off the main thread, the other has the
  * suffix `Sync`. Several sessions, worker threads and processes may have the same file open.
  */
 export class Session extends EventEmitter<SessionEvents> {
@@ -208,11 +208,11 @@ export class Session extends EventEmitter<SessionEvents> {
   header(): Record<string, unknown> {
     return this.#sync("header");
   }
-  /** Returns the name of the session, or the first thing that the user said. */
+  /** Returns the name of the session, or the first message of the user. */
   title(): string {
     return this.#sync("title");
   }
-  /** Returns what lists show of the session. */
+  /** Returns the facts about the session that lists show. */
   info(options: Abortable = {}): Promise<SessionInfo> {
     return this.#async("info", options);
   }
@@ -227,7 +227,7 @@ export class Session extends EventEmitter<SessionEvents> {
   has(id: string): boolean {
     return guarded(() => JSON.stringify(this.#native.has(id)));
   }
-  /** Returns the id that a beginning of it means; null if there is none. */
+  /** Returns the id that begins with a text; null if there is none. */
   resolve(text: string): string | null {
     return this.#sync("resolve", { text });
   }
@@ -295,7 +295,7 @@ export class Session extends EventEmitter<SessionEvents> {
     return this.#sync("labels");
   }
 
-  // What the model sees.
+  // Contexts.
 
   /** Returns the messages that the model sees, and the settings. */
   context(options: ContextOptions & Abortable = {}): Promise<Context> {
@@ -304,7 +304,7 @@ export class Session extends EventEmitter<SessionEvents> {
   contextSync(options: ContextOptions = {}): Context {
     return this.#sync("context", options);
   }
-  /** Returns the same as the bytes of its JSON, without making objects of it: to send it on, or to write it. */
+  /** Returns the context as the bytes of its JSON, without creating objects, for programs that send or write it. */
   contextBytes(options: ContextOptions & Abortable = {}): Promise<Buffer> {
     return this.#async("contextBytes", options);
   }
@@ -365,7 +365,7 @@ export class Session extends EventEmitter<SessionEvents> {
     return this.#sync("appendRecords", {}, records.map(toJson));
   }
   /**
-   * Appends entries to a branch that may have been left meanwhile; the first one needs a `parentId`. The leaf of the
+   * Appends entries to a branch that the leaf may have left meanwhile; the first one needs a `parentId`. The leaf of the
    * file moves with `moveFile`, the session's own if it is at `moveOwnFrom`.
    */
   appendLate(entries: NewEntry[], options: { expecting?: Position; moveFile?: boolean; moveOwnFrom?: Position } & Abortable = {}): Promise<string[]> {
@@ -378,7 +378,7 @@ export class Session extends EventEmitter<SessionEvents> {
   branchSync(to: Position, options: { inMemory?: boolean } = {}): string | null {
     return this.#sync("branch", { to, ...options });
   }
-  /** Moves the leaf and appends a summary of what was left. Returns the id of the summary. */
+  /** Moves the leaf and appends a summary of the abandoned branch. Returns the id of the summary. */
   branchWithSummary(to: Position, summary: string, { details, ...options }: SummaryOptions & Abortable = {}): Promise<string> {
     return this.#async("branchWithSummary", { to, summary, ...options }, optional(details));
   }
@@ -397,11 +397,11 @@ export class Session extends EventEmitter<SessionEvents> {
   newId(): string {
     return this.#sync("newId");
   }
-  /** Goes back before answers that failed. Returns them. */
+  /** Moves the leaf before failed answers. Returns their ids. */
   rewindFailed(): string[] {
     return this.#sync("rewindFailed");
   }
-  /** Makes everything appended so far survive a power failure. */
+  /** Writes everything appended so far to the disk. */
   sync(options: Abortable = {}): Promise<void> {
     return this.#async("sync", options);
   }
@@ -416,7 +416,7 @@ export class Session extends EventEmitter<SessionEvents> {
   checkWritable(): void {
     this.#sync("checkWritable");
   }
-  /** Brings a file of an older version to the current one; null if there is nothing to do. */
+  /** Upgrades a file of an older version; null if there is nothing to do. */
   upgrade(options: { dryRun?: boolean } & Abortable = {}): Promise<Report | null> {
     return this.#async(options.dryRun ? "planUpgrade" : "upgrade", options);
   }
@@ -451,7 +451,7 @@ export class Session extends EventEmitter<SessionEvents> {
       while (!signal?.aborted) {
         yield* queue.splice(0);
         if (this.hasNews()) await this.refresh();
-        // Changes are reported in a task of their own, including those that were just read.
+        // Changes are reported in a separate task, including those that were just read.
         await delay(queue.length > 0 ? 0 : interval, undefined, signal ? { signal } : {}).catch(() => undefined);
       }
     } finally {
@@ -475,23 +475,23 @@ export class Session extends EventEmitter<SessionEvents> {
     const { details, ...args } = options;
     return (await this.#async<string[]>("compact", args, optional(details)))[0]!;
   }
-  /** Describes the branch that is left when the leaf goes elsewhere, and what to ask a model for. */
+  /** Describes the branch that a move of the leaf abandons, and the request for its summary. */
   abandonedBranch(options: { from?: Position; to: Position; budget?: number; instructions?: string; replaceInstructions?: boolean } & Abortable): Promise<AbandonedBranch> {
     return this.#async("abandonedBranch", options);
   }
-  /** Plans a change of what the model sees. */
+  /** Plans context edits. */
   planEdit(edit: ContextEdit): EditPlan {
     return this.#sync("planEdit", edit);
   }
-  /** Changes what the model sees. Returns the ids of the edits. */
+  /** Appends context edits. Returns their ids. */
   edit(edit: ContextEdit): string[] {
     return this.#sync("edit", edit);
   }
-  /** Plans to bring the work of a branch to the leaf; null if there is nothing new. */
+  /** Plans the merge of another branch into this one; null if there is nothing new. */
   planMerge(from: string, options: { budget?: number } & Abortable = {}): Promise<MergePlan | null> {
     return this.#async("planMerge", { from, ...options });
   }
-  /** Brings the work of a branch to the leaf, as copies, or as a summary. */
+  /** Merges another branch into this one, as copies, or as a summary. */
   merge(from: string, options: { budget?: number; summary?: string; fromHook?: boolean; details?: unknown } & Abortable = {}): Promise<Merged | null> {
     const { details, ...args } = options;
     return this.#async("merge", { from, ...args }, optional(details));
@@ -507,7 +507,7 @@ export class Session extends EventEmitter<SessionEvents> {
 
   // Reports.
 
-  /** Counts what the session, a branch or a subtree consists of and used. */
+  /** Returns the counts and the usage of the session, a branch or a subtree. */
   stats(options: { branch?: Position; subtree?: string } & Abortable = {}): Promise<Stats> {
     return this.#async("stats", options);
   }
@@ -521,7 +521,7 @@ export class Session extends EventEmitter<SessionEvents> {
   diff(a: Position, b: Position, options: { with?: Session } & Abortable = {}): Promise<Diff> {
     return this.#async("diff", { a, b, signal: options.signal }, undefined, options.with);
   }
-  /** Returns what was odd when the session was read, or everything odd with `all`. */
+  /** Returns the findings of reading the session, or all findings with `all`. */
   findings(options: { all?: boolean } & Abortable = {}): Promise<Finding[]> {
     return this.#async(options.all ? "allFindings" : "findings", options);
   }
@@ -530,7 +530,7 @@ export class Session extends EventEmitter<SessionEvents> {
     return this.#async("search", { query, ...options });
   }
 
-  // Other forms.
+  // Documents and copies.
 
   /** Writes the session as a document, into a buffer. */
   export(format: ExportFormat, options: ExportOptions & Abortable = {}): Promise<Buffer> {
@@ -547,7 +547,7 @@ export class Session extends EventEmitter<SessionEvents> {
   async redacted(options: RedactOptions & Abortable = {}): Promise<Session> {
     return new Session(await this.#async<NativeSession>("redacted", options));
   }
-  /** Returns what a redaction would replace. */
+  /** Returns a report of the secrets that a redaction would replace. */
   redactionReport(options: RedactOptions & Abortable = {}): Promise<Report> {
     return this.#async("redactionReport", options);
   }
@@ -567,7 +567,7 @@ export class Session extends EventEmitter<SessionEvents> {
     return this.#async("copyTo", { path, ...options });
   }
 
-  // The end.
+  // Closing.
 
   /** Closes the session. Running operations continue; later ones fail with `closed`. */
   close(): void {

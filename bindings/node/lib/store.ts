@@ -14,7 +14,7 @@ export interface StoreOptions {
   space?: string;
 }
 
-/** A question for a list of sessions. */
+/** A query for a list of sessions. */
 export interface ListQuery {
   cwd?: string;
   agent?: Dialect;
@@ -38,7 +38,7 @@ export class Store {
     this.#native = native;
   }
 
-  /** Where the store is. */
+  /** The address of the store. */
   get location(): string {
     return callStore(this.#native, "location");
   }

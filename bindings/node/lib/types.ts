@@ -1,4 +1,4 @@
-/** Plain objects that go in and come out. */
+/** The plain objects that calls take and return. */
 
 /** An agent whose sessions treering reads, and the form in which it writes them. */
 export type Dialect = "pi" | "uuid" | "tau" | "omp" | "chimera" | "operator" | "claude-code" | "codex" | (string & {});
@@ -6,13 +6,13 @@ export type Dialect = "pi" | "uuid" | "tau" | "omp" | "chimera" | "operator" | "
 /** The guarantee of an append when it returns. */
 export type Durability = "none" | "batched" | "each";
 
-/** When the file of a new session comes into being. */
+/** The time at which the file of a new session is created. */
 export type Creation = "first-message" | "first-assistant-message" | "at-once";
 
 /** The path of a file or directory, or its `file:` URL. */
 export type FilePath = string | URL;
 
-/** A place in a session: the id of an entry, or null for the start. */
+/** A position in a session: the id of an entry, or null for the start. */
 export type Position = string | null;
 
 /** A message, in the shape that pi gives it. */
@@ -88,7 +88,7 @@ export interface Listing {
 /** A page of a store's sessions. */
 export interface Page {
   sessions: SessionInfo[];
-  /** Where the next page begins; null if this is the last. */
+  /** The cursor of the next page; null if this is the last. */
   next: string | null;
 }
 
@@ -176,7 +176,7 @@ export interface FileOps {
   edited: string[];
 }
 
-/** A compaction that can be carried out, with what to ask a model for. */
+/** A planned compaction, with the requests for its summary. */
 export interface CompactionPlan {
   status: "ready";
   firstKept: string;
@@ -193,12 +193,12 @@ export interface CompactionPlan {
   prefixRequest: string | null;
 }
 
-/** Why there is nothing to compact. */
+/** The reason why there is nothing to compact. */
 export interface NoCompaction {
   status: "already-compacted" | "too-small";
 }
 
-/** A branch that is about to be left. */
+/** A branch that a move of the leaf abandons. */
 export interface AbandonedBranch {
   commonAncestor: string | null;
   entries: string[];
@@ -209,7 +209,7 @@ export interface AbandonedBranch {
   request: string;
 }
 
-/** A change of what the model sees. */
+/** A context edit. */
 export type ContextEdit =
   | { action: "drop"; ids: string[] }
   | { action: "restore"; ids: string[] }
@@ -238,7 +238,7 @@ export interface PickPlan {
   tokens: number;
 }
 
-/** The work of a branch that another does not have. */
+/** A planned merge: the entries of a branch that another lacks. */
 export interface MergePlan {
   source: string;
   target: string | null;
@@ -253,7 +253,7 @@ export interface MergePlan {
   copies: PickPlan;
 }
 
-/** What a merge wrote. */
+/** The entries that a merge wrote. */
 export interface Merged {
   record: string;
   copies: string[];
@@ -270,7 +270,7 @@ export interface Usage {
   [member: string]: unknown;
 }
 
-/** What a session, or a part of it, consists of and used. */
+/** Counts and usage of a session or a part of it. */
 export interface Stats {
   entries: number;
   branches: number;
@@ -300,14 +300,14 @@ export interface DiffSide {
   usage: Usage;
 }
 
-/** What two branches did since they parted. */
+/** The comparison of two branches since their common ancestor. */
 export interface Diff {
   commonAncestor: string | null;
   a: DiffSide;
   b: DiffSide;
 }
 
-/** Something odd in a session. */
+/** A finding: a problem in a session. */
 export interface Finding {
   code: string;
   severity: "note" | "warning" | "error";
@@ -334,7 +334,7 @@ export type Report = Record<string, unknown>;
 export interface Change {
   /** The new entries. */
   entries: string[];
-  /** Whether this session made them. */
+  /** Whether this session appended them. */
   isOwn: boolean;
 }
 

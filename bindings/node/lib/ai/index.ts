@@ -9,8 +9,8 @@
  * const messages = await chats.loadChat(chatId);  // for useChat
  * ```
  *
- * A message that was regenerated or edited does not replace the old one: what is saved becomes a branch beside it, and
- * `versions` and `selectVersion` go back.
+ * A message that was regenerated or edited does not replace the old one: it becomes another branch. `versions` lists the
+ * versions of a message, and `selectVersion` goes back to one.
  *
  * @packageDocumentation
  */
@@ -28,7 +28,7 @@ export interface ChatStoreOptions extends StoreOptions {
   cwd?: string;
 }
 
-/** One of several messages at the same place of a chat. */
+/** One of several messages at the same position of a chat. */
 export interface MessageVersion<M> {
   message: M;
   /** Whether it is on the branch that `loadChat` returns. */
@@ -66,14 +66,14 @@ export class ChatStore<M extends UIMessageLike = UIMessageLike> {
   }
 
   /**
-   * Makes the messages of a chat these. What is new is appended; where they differ from what was saved before, they
-   * become a branch, and nothing is lost. A chat that does not exist is created.
+   * Saves the messages of a chat. New ones are appended; where they differ from the messages saved before, they become a
+   * branch, and nothing is lost. A chat that does not exist is created.
    */
   async saveChat({ chatId, messages }: { chatId: string; messages: readonly M[] }): Promise<void> {
     await this.#with(chatId, (session) => save(session, messages), true);
   }
 
-  /** Returns all messages at the place of a message: what was regenerated or edited, in the order of their making. */
+  /** Returns all versions of a message, regenerated or edited, in the order of their creation. */
   async versions(chatId: string, messageId: string): Promise<MessageVersion<M>[]> {
     return this.#with(chatId, (session) => {
       const chat = Chat.of<M>(session);
@@ -83,7 +83,7 @@ export class ChatStore<M extends UIMessageLike = UIMessageLike> {
     });
   }
 
-  /** Goes to the branch of a message, as far as it goes: its newest continuation. Returns the messages. */
+  /** Goes to the end of the newest branch through a message. Returns the messages of that branch. */
   async selectVersion(chatId: string, messageId: string): Promise<M[]> {
     return this.#with(chatId, (session) => {
       const chat = Chat.of<M>(session);
@@ -106,7 +106,7 @@ export class ChatStore<M extends UIMessageLike = UIMessageLike> {
     await this.#store.remove(chatId);
   }
 
-  /** Opens the session of a chat, for everything else that sessions can do. */
+  /** Opens the session of a chat, for all other operations on sessions. */
   openSession(chatId: string): Promise<Session> {
     return this.#store.open(chatId);
   }
@@ -148,7 +148,7 @@ export class ChatStore<M extends UIMessageLike = UIMessageLike> {
   }
 }
 
-/** A place in the tree of a chat: a UI message, or the start. */
+/** A position in the tree of a chat: a UI message, or the start. */
 interface Place<M> {
   message?: M;
   /** The last entry of the message; null at the start. */
@@ -160,7 +160,7 @@ interface Node<M> extends Place<M> {
   message: M;
   end: string;
   parent: Place<M>;
-  /** The message in one form, to compare it. */
+  /** The message in canonical form, for comparisons. */
   text: string;
 }
 
@@ -217,7 +217,7 @@ class Chat<M extends UIMessageLike> {
     return found;
   }
 
-  /** Goes down the tree as far as the messages are known, and appends the others. */
+  /** Follows the messages down the tree as long as they exist, and appends the others. */
   save(messages: readonly M[]): void {
     let place = this.#start;
     let known = 0;
@@ -234,7 +234,7 @@ class Chat<M extends UIMessageLike> {
   }
 }
 
-/** Saves messages. If another writer was faster, what it saved is read, so that equal messages are there once. */
+/** Saves messages. If another writer was faster, its entries are read first, so that equal messages are saved once. */
 function save<M extends UIMessageLike>(session: Session, messages: readonly M[]): void {
   for (let attempt = 1; ; attempt++) {
     session.refreshSync();

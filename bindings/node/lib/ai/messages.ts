@@ -1,4 +1,4 @@
-/** UI messages of the AI SDK as messages of a session, and back. */
+/** Converts UI messages of the AI SDK to entries of a session, and back. */
 import type { Entry, Message, NewEntry } from "../types.js";
 
 /** A part of a UI message. */
@@ -8,7 +8,7 @@ export interface UIPart {
   [member: string]: any;
 }
 
-/** A UI message, as the AI SDK has it. */
+/** A UI message of the AI SDK. */
 export interface UIMessageLike {
   id: string;
   role: "system" | "user" | "assistant";
@@ -16,7 +16,7 @@ export interface UIMessageLike {
   parts: readonly { type: string }[];
 }
 
-/** The member of an entry that holds the UI message that it and the entries after it stand for. */
+/** The member of an entry with the UI message that was saved as this entry and those after it. */
 const MEMBER = "uiMessage";
 
 /** Returns the UI message that begins with an entry. */

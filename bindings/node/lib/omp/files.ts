@@ -24,7 +24,7 @@ export function artifactsDirFor(sessionFile: string | undefined): string | null 
   return sessionFile?.endsWith(".jsonl") ? sessionFile.slice(0, -".jsonl".length) : null;
 }
 
-/** Moves the files of a session. A file that is in the new directory already stays as it is there. */
+/** Moves the files of a session. A file that already exists in the new directory is not replaced. */
 export async function moveArtifacts(from: string | null, to: string | null): Promise<void> {
   if (from === null || to === null || from === to || !existsSync(from)) return;
   await mkdir(dirname(to), { recursive: true });
@@ -81,7 +81,7 @@ export class ArtifactManager {
   }
 }
 
-/** Names of tools may hold anything; those of files may not. */
+/** Names of tools may contain characters that names of files may not. */
 function fileNamePart(toolType: string): string {
   return toolType.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, 64).replace(/^_+|_+$/g, "") || "tool";
 }
@@ -96,7 +96,7 @@ export interface BlobPutResult {
   path: string;
   /** The path with the extension. */
   displayPath: string;
-  /** The text that stands for the blob in entries. */
+  /** The reference to the blob in entries. */
   readonly ref: string;
 }
 

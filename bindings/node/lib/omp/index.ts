@@ -40,7 +40,7 @@ export interface SessionTreeNode {
   label?: string;
 }
 
-/** What the model sees, and the settings, by oh-my-pi's rules. */
+/** A context by oh-my-pi's rules: the messages for the model, and the settings. */
 export interface SessionContext {
   messages: AgentMessage[];
   thinkingLevel?: string;
@@ -71,7 +71,7 @@ export interface NewSessionOptions {
   sessionDir?: string;
 }
 
-/** How a subagent was started, as `session_init` entries say. */
+/** The start of a subagent, as `session_init` entries record it. */
 export interface SessionInit {
   systemPrompt: string;
   task: string;
@@ -79,7 +79,7 @@ export interface SessionInit {
   [member: string]: unknown;
 }
 
-/** What a request to a model used that is not an answer of the conversation. */
+/** The usage of a request to a model other than for an answer of the conversation. */
 export interface ModelUsage {
   purpose: string;
   role?: string;
@@ -215,7 +215,7 @@ export class SessionManager {
     const other = await SessionManager.open(sessionFile, this.#sessionDir);
     this.#use(other.#native);
   }
-  /** Goes over to a new session. Its file is written at once, so that it is the newest one. */
+  /** Switches to a new session. Its file is written at once, so that it is the newest one. */
   async newSession({ parentSession, sessionDir }: NewSessionOptions = {}): Promise<string | undefined> {
     if (sessionDir !== undefined && this.#persist) {
       this.#sessionDir = resolvePath(sessionDir);
@@ -227,7 +227,7 @@ export class SessionManager {
     this.#budget = { total: null, hard: false, before: 0, others: 0 };
     return this.getSessionFile();
   }
-  /** Goes over to a copy of the whole session. */
+  /** Switches to a copy of the whole session. */
   async fork(): Promise<{ oldSessionFile: string; newSessionFile: string } | undefined> {
     const oldSessionFile = this.getSessionFile();
     if (oldSessionFile === undefined || !existsSync(oldSessionFile)) return undefined;
@@ -236,8 +236,8 @@ export class SessionManager {
     return { oldSessionFile, newSessionFile: this.getSessionFile()! };
   }
   /**
-   * Gives the session to another project: its file, with the new directory in its header, and the files beside it go to
-   * that project's sessions, or to `sessionDir`. The leaf stays.
+   * Moves the session to another project: its file, with the new directory in its header, and the files beside it are
+   * moved to that project's sessions, or to `sessionDir`. The leaf stays.
    */
   async moveTo(newCwd: string, sessionDir?: string): Promise<void> {
     const cwd = resolvePath(newCwd);
@@ -263,7 +263,7 @@ export class SessionManager {
     this.#cwd = cwd;
     this.#sessionDir = dir;
   }
-  /** Writes the session's file, also if no messages yet. */
+  /** Writes the session's file, also if there are no messages yet. */
   async ensureOnDisk(): Promise<void> {
     const path = this.getSessionFile();
     if (path === undefined || existsSync(path)) return;
@@ -277,7 +277,7 @@ export class SessionManager {
     if (artifacts !== null) await rm(artifacts, { recursive: true, force: true });
   }
 
-  /** Goes over to a new session, with all entries of this one. */
+  /** Switches to a new session with all entries of this one. */
   #replaceBy(native: NativeSession): void {
     const records = this.#cache.all().map((entry) => JSON.stringify(entry));
     const leaf = this.#leaf;
@@ -359,7 +359,7 @@ export class SessionManager {
     return { input, output, cacheRead, cacheWrite, cost: Number(cost) };
   }
 
-  // Files beside the session, and what belongs to a turn.
+  // Files beside the session, and the budget of a turn.
 
   /** Returns the directory of the session's artifacts, which may not exist; null for sessions in memory. */
   getArtifactsDir(): string | null {
@@ -393,7 +393,7 @@ export class SessionManager {
   putBlobSync(data: Uint8Array, options?: BlobPutOptions): BlobPutResult {
     return (this.#blobs ??= defaultBlobs()).putSync(data, options);
   }
-  /** Keeps what the user has typed and not sent; an empty text removes it. */
+  /** Stores the user's unsent text; an empty text removes it. */
   async saveDraft(text: string): Promise<void> {
     const dir = this.getArtifactsDir();
     if (dir === null) return;
@@ -410,11 +410,11 @@ export class SessionManager {
     await rm(join(dir, "draft.txt"), { force: true });
     return draft;
   }
-  /** Begins to count what a turn costs. */
+  /** Begins to count the output tokens of a turn. */
   beginTurnBudget(total: number | null, hard: boolean): void {
     this.#budget = { total, hard, before: this.getUsageStatistics().output, others: 0 };
   }
-  /** Adds what a subagent wrote. */
+  /** Adds the output tokens of a subagent. */
   recordEvalSubagentOutput(output: number): void {
     if (Number.isFinite(output) && output > 0) this.#budget.others += output;
   }
@@ -564,7 +564,7 @@ export class SessionManager {
     if (branchFromId !== null) this.#existing(branchFromId);
     return this.#append("branch_summary", { fromId: branchFromId ?? "root", summary, details, fromExtension }, branchFromId);
   }
-  /** Goes over to a new session with the path to an entry. Returns its file. */
+  /** Switches to a new session with the path to an entry. Returns its file. */
   createBranchedSession(leafId: string): string | undefined {
     this.#existing(leafId);
     const { creation, durability } = getCompatibility();

@@ -17,7 +17,7 @@ export interface Batch {
   parents?: [string, string | null][];
 }
 
-/** Entries of which there may be more. */
+/** Entries, and whether there are more. */
 interface Piece extends Batch {
   last: string | null;
 }
@@ -89,7 +89,7 @@ export class EntryCache {
     this.#appended.push(entry);
     if (this.#hidden.of >= 0 && entryCountOf(this.#native) === this.#hidden.of + 1) this.#hidden.of++;
     if (!this.#all) return;
-    // More than one new entry means that others wrote as well, and where they stand is not known here.
+    // More than one new entry means that others wrote as well, and their positions are not known here.
     if (entryCountOf(this.#native) !== this.#count + 1) return this.forget();
     this.#count++;
     this.#push(entry);
@@ -166,7 +166,7 @@ export class EntryCache {
         return above.some((entry) => walked.has(entry)) ? this.#loadPath(id) : above.concat(path.reverse());
       }
       path.push(entry);
-      // A ring of parents was cut by the library, which a path through it has to ask.
+      // The library has cut a ring of parents, so it has to return the path through it.
       if (path.length > entryCountOf(this.#native)) return this.#loadPath(id);
       next = entry.parentId ?? null;
     }
@@ -240,7 +240,7 @@ export class EntryCache {
   }
 }
 
-/** Sorts by time. The times of most files are in one format and in order, which the texts tell. */
+/** Sorts by time. In most files the times have one format and are in order, so the texts are compared. */
 function sortByTime(nodes: SessionTreeNode[]): void {
   for (let index = 1; index < nodes.length; index++) {
     const before = nodes[index - 1]!.entry.timestamp;

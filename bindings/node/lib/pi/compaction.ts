@@ -28,14 +28,14 @@ export const DEFAULT_COMPACTION_SETTINGS: CompactionSettings = { enabled: true, 
 /** An estimate of the tokens of a context. */
 export interface ContextUsageEstimate {
   tokens: number;
-  /** What the last answer reported. */
+  /** The tokens that the last answer reported. */
   usageTokens: number;
-  /** What came after it, estimated. */
+  /** The estimated tokens after that answer. */
   trailingTokens: number;
   lastUsageIndex: number | null;
 }
 
-/** Where a path is cut. */
+/** The point at which a path is cut. */
 export interface CutPointResult {
   firstKeptEntryIndex: number;
   /** The start of the turn that is cut in two; -1 if none is. */
@@ -77,7 +77,7 @@ export function getLastAssistantUsage(entries: SessionEntry[]): Usage | undefine
 
 const sum = (messages: AgentMessage[]): number => messages.reduce((total, message) => total + estimateTokens(message), 0);
 
-/** Estimates the tokens of messages: what the last answer reported, and four characters a token after it. */
+/** Estimates the tokens of messages: those that the last answer reported, and a token for four characters after it. */
 export function estimateContextTokens(messages: AgentMessage[]): ContextUsageEstimate {
   const index = messages.findLastIndex((message) => usageOf(message) !== undefined);
   const trailingTokens = sum(messages.slice(index + 1));
@@ -85,7 +85,7 @@ export function estimateContextTokens(messages: AgentMessage[]): ContextUsageEst
   return { tokens: usageTokens + trailingTokens, usageTokens, trailingTokens, lastUsageIndex: index < 0 ? null : index };
 }
 
-/** Estimates the tokens of a context. What answers reported before an edit or a compaction no longer holds. */
+/** Estimates the tokens of a context. Reports of answers before an edit or a compaction do not count. */
 export function estimateProjectedContextTokens(projection: SessionProjection, branchEntries: SessionEntry[]): ContextUsageEstimate {
   const estimate = estimateContextTokens(projection.messages);
   const changed = branchEntries.findLastIndex((entry) => entry.type === "context_edit" || entry.type === "compaction");
@@ -203,7 +203,7 @@ export function prepareCompaction(pathEntries: SessionEntry[], settings: Compact
   if (pathEntries.length === 0) return undefined;
   const session = call<NativeSession>("inMemory", { cwd: "/" });
   try {
-    // A path is a chain, whatever of its beginning is missing.
+    // A path is a chain, even if its beginning is missing.
     const records = pathEntries.map((entry, index) => JSON.stringify({ ...entry, parentId: pathEntries[index - 1]?.id ?? null }));
     callSession(session, "appendRecords", {}, records);
     const plan = callSession<NativePlan>(session, "planCompaction", { settings });

@@ -1,11 +1,11 @@
-/** Where treering and pi differ, and who decides. */
+/** The differences between treering and pi, and the options that decide between them. */
 import type { Creation, Durability } from "../types.js";
 
 /** The behavior of session managers where treering and pi differ. */
 export interface Compatibility {
   /**
    * `recorded`: where the leaf was moved is written to the file and survives a restart; the records are in no list.
-   * `memory`: it is forgotten, as in pi, and a file is continued at its last line.
+   * `memory`: it is not stored, as in pi, and a file is continued at its last line.
    */
   navigation: "recorded" | "memory";
   /** A file that is no session: `refuse` it and change nothing, or `replace` its content by a new session, as pi 0.x does. */
@@ -17,7 +17,7 @@ export interface Compatibility {
   /** Files of versions 1 and 2: rewritten by the first `append`, with a backup, or when they are opened, as in pi. */
   upgrade: "append" | "open";
   /**
-   * What limits a summary: the `model`, or a part of the tokens that are reserved, as in pi 0.x. With `reserve`, a model that can
+   * The limit of a summary: that of the `model`, or a part of the tokens that are reserved, as in pi 0.x. With `reserve`, a model that can
    * reason does so at `high` if no level is passed.
    */
   summaryLimit: "model" | "reserve";

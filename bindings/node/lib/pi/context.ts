@@ -1,4 +1,4 @@
-/** The context of a session manager, which follows what is appended. */
+/** The context of a session manager, which is updated with every append. */
 import { callSession } from "../call.js";
 import type { NativeSession } from "../native.js";
 import type { Batch, EntryCache } from "./cache.js";
@@ -11,18 +11,18 @@ const FOLLOWING = new Set([
   "message", "custom_message", "branch_summary", "thinking_level_change", "model_change", "custom", "label", "session_info", "usage",
 ]);
 
-/** The settings at a leaf, as the library says them. The level is null if the part of the file that was read does not show it. */
+/** The settings at a leaf, as the library returns them. The level is null if the part of the file that was read does not show it. */
 interface LibrarySettings {
   thinkingLevel: string | null;
   model: SessionContext["model"];
 }
 
-/** The library's answer to which entries a context is made of. */
+/** The entries that a context is made of, as the library returns them. */
 interface Selected extends Batch, LibrarySettings {}
 
 /**
  * Returns settings exactly as the entries name them. The texts of the library are UTF-8, in which half of a surrogate pair, which
- * JavaScript and JSON allow, is replaced; if something may have been replaced, the entries of the path are asked.
+ * JavaScript and JSON allow, is replaced; if something may have been replaced, the entries of the path are read.
  */
 function exactSettings<S extends LibrarySettings>(found: S, leaf: string | null, cache: EntryCache): S {
   const { thinkingLevel, model } = found;

@@ -1,4 +1,4 @@
-/** Functions on arrays of entries, as pi's module has them. */
+/** Functions on arrays of entries, with the API of pi's module. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
@@ -10,7 +10,7 @@ import type {
 /** The version of the format. */
 export const CURRENT_SESSION_VERSION = 3;
 
-/** Random digits of ids to come. Asking for a few thousand at once takes little longer than asking for eight. */
+/** Random digits for the next ids. Requesting a few thousand takes little longer than requesting eight. */
 let digits = "";
 let used = 0;
 
@@ -139,10 +139,10 @@ function renameHookMessages(entries: FileEntry[]): void {
   }
 }
 
-/** Returns a path without its labels: what hung on one hangs on the entry before it. */
+/** Returns a path without its labels: children of a label become children of the entry before it. */
 export function withoutLabels(path: SessionEntry[]): SessionEntry[] {
   const kept: SessionEntry[] = [];
-  /** The entry after each label, which a compaction keeps in its place. */
+  /** The entry after each label, which replaces it as the first kept entry of a compaction. */
   const after = new Map<string, string>();
   let labels: string[] = [];
   for (const entry of path) {

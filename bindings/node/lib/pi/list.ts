@@ -56,12 +56,12 @@ async function describe(
   isWanted: (cwd: string) => boolean = () => true,
 ): Promise<SessionInfo[]> {
   const sessions: SessionInfo[] = [];
-  // Without an audience there are no pieces: all cores are busy until the end.
+  // Without a progress callback there are no pieces, so that all cores are busy until the end.
   const size = onProgress ? PIECE : files.length;
   const begin = (from: number) => {
     const paths = files.slice(from, from + size);
     const infos = callAsync<(Facts | null)[]>("listFiles", { paths, byMessages: true, signal });
-    // A piece that fails while another one is waited for is noticed when its turn comes.
+    // If a piece fails while another one is awaited, its error is thrown when it is awaited itself.
     infos.catch(() => undefined);
     return { paths, infos };
   };
@@ -90,7 +90,7 @@ export async function listDirectory(
   if (!existsSync(dir)) return [];
   if (project === undefined) return describe(sessionFiles(dir), onProgress, signal);
   const cwd = resolvePath(project);
-  // Most sessions of a directory are of few projects.
+  // Most sessions of a directory belong to few projects.
   const known = new Map<string, boolean>();
   const isWanted = (of: string) => {
     const answer = known.get(of) ?? isOfProject(of, cwd);

@@ -22,7 +22,7 @@ import type {
 /** Members of entries that a caller gives; the manager adds the others. */
 type Members = Record<string, unknown>;
 
-/** What a manager manages: a file, or a session in memory. */
+/** The storage of a manager's session: a file, or memory. */
 interface Start {
   cwd: string;
   sessionDir: string;
@@ -37,7 +37,7 @@ interface Start {
 /**
  * A session as pi's `SessionManager` shows it: the same methods, the same entries, the same files.
  *
- * Where treering and pi differ, {@link Compatibility} decides; see `setCompatibility`.
+ * {@link Compatibility} describes the differences between treering and pi; see `setCompatibility`.
  */
 export class SessionManager {
   readonly #compatibility: Compatibility = getCompatibility();
@@ -134,7 +134,7 @@ export class SessionManager {
     return listEverything(dir, onProgress, signal);
   }
 
-  /** Goes over to the session in a file, which is created if it does not exist. */
+  /** Switches to the session in a file, which is created if it does not exist. */
   setSessionFile(sessionFile: string): void {
     const path = resolvePath(sessionFile);
     if (!existsSync(path)) {
@@ -429,7 +429,7 @@ export class SessionManager {
     this.#leaf = id;
   }
 
-  /** Goes over to a new session with the path to an entry. Returns its file; undefined if it is in memory. */
+  /** Switches to a new session with the path to an entry. Returns its file; undefined if it is in memory. */
   createBranchedSession(leafId: string): string | undefined {
     const path = this.getBranch(leafId);
     if (path.length === 0) throw new Error(`Entry ${leafId} not found`);
@@ -467,7 +467,7 @@ function appendAll(native: NativeSession, records: FileEntry[]): void {
   if (records.length > 0) callSession(native, "appendRecords", {}, records.map((record) => JSON.stringify(record)));
 }
 
-/** Begins a session in a file that is there and empty: with a header, as every session of pi begins. */
+/** Begins a session in an existing empty file, with a header. */
 function openEmpty(path: string, cwd: string, { durability }: Compatibility): NativeSession {
   const header = callSession<SessionHeader>(call<NativeSession>("inMemory", { cwd }), "header");
   appendFileSync(path, `${JSON.stringify(header)}\n`);

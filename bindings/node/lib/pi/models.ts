@@ -29,7 +29,7 @@ export interface ModelStream {
   result(): Promise<AgentMessage>;
 }
 
-/** How often a failed request is repeated. */
+/** The options for repeating failed requests. */
 export interface RetryPolicy {
   enabled: boolean;
   maxRetries: number;
@@ -108,7 +108,7 @@ export function getSummarizationFailure(answer: AgentMessage, label: string): st
   return isCall ? `${label} failed: the model called a tool instead of summarizing` : undefined;
 }
 
-/** What a request for a summary consists of, and how it is sent. */
+/** A request for a summary, and the options for sending it. */
 export interface SummaryRequest {
   model: Model;
   prompt: string;

@@ -1,4 +1,4 @@
-/** Where pi keeps its sessions. */
+/** The paths of pi's sessions. */
 import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
@@ -41,7 +41,7 @@ export function getDefaultSessionDir(cwd: string, agentDir: string = getAgentDir
 
 /** Returns the session files of a directory. */
 export function sessionFiles(dir: string): string[] {
-  // A directory may have thousands of them: the path before their names is made once.
+  // A directory may have thousands of files: the path before their names is built once.
   const before = join(dir, "_").slice(0, -1);
   return readdirSync(dir).filter((name) => name.endsWith(".jsonl")).map((name) => before + name);
 }
@@ -62,7 +62,7 @@ export function findMostRecentSession(sessionDir: string, cwd?: string): string 
       if (header && (project === undefined || isOfProject(header.cwd, project))) return path;
     }
   } catch {
-    // Files may vanish while a directory is read; then nothing was found.
+    // Files may be deleted while a directory is read; they are left out.
   }
   return null;
 }

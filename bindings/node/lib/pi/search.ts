@@ -24,7 +24,7 @@ const NO_MATCH: MatchResult = { matches: false, score: 0 };
 export function parseSearchQuery(query: string): ParsedSearchQuery {
   const text = query.trim();
   if (text.startsWith("re:")) return regexQuery(text.slice(3).trim());
-  // With a quote that is never closed, quotes mean nothing.
+  // If a quote is not closed, quotes have no meaning.
   const isBalanced = (text.split('"').length - 1) % 2 === 0;
   const pieces = isBalanced ? text.split('"') : [text];
   const tokens = pieces.flatMap((piece, index): ParsedSearchQuery["tokens"] => {

@@ -120,7 +120,7 @@ export async function generateSummaryWithUsage(
   return historySummary(currentMessages, model, previousSummary, customInstructions, options);
 }
 
-/** Carries out a compaction that was prepared. The fourth and fifth argument may also be instructions and a signal, as in pi 0.58. */
+/** Runs a prepared compaction. The fourth and fifth argument may also be instructions and a signal, as in pi 0.58. */
 export async function compact(
   preparation: CompactionPreparation, model: Model, apiKey?: string, headers?: Record<string, string> | string,
   customInstructions?: string | AbortSignal, signal?: AbortSignal, thinkingLevel?: string, streamFn?: StreamFn, env?: Record<string, string>,
@@ -150,7 +150,7 @@ export async function compact(
   return { summary: whole, firstKeptEntryId, tokensBefore, ...(usage ? { usage } : {}), details };
 }
 
-/** Adds what two requests used, and what that cost. */
+/** Returns the sum of the usage of two requests. */
 function addUsage(one: Usage, other: Usage): Usage {
   const sum: Record<string, unknown> = { ...one };
   for (const [name, value] of Object.entries(other ?? {})) {
@@ -162,7 +162,7 @@ function addUsage(one: Usage, other: Usage): Usage {
   return sum as Usage;
 }
 
-/** Returns the entries that are left when the leaf goes from one entry to another. */
+/** Returns the entries that are abandoned when the leaf moves from one entry to another. */
 export function collectEntriesForBranchSummary(session: ReadonlySessionManager, oldLeafId: string | null, targetId: string): CollectEntriesResult {
   if (!oldLeafId) return { entries: [], commonAncestorId: null };
   const left = session.getBranch(oldLeafId);
@@ -206,7 +206,7 @@ export function prepareBranchEntries(entries: SessionEntry[], tokenBudget = 0): 
     extractFileOpsFromMessage(message, fileOps);
     const tokens = estimateTokens(message);
     const isOver = tokenBudget > 0 && totalTokens + tokens > tokenBudget;
-    // A summary stands for much and may take a little more than what is left.
+    // A summary replaces many messages and may exceed the budget a little.
     const isSummary = entry.type === "compaction" || entry.type === "branch_summary";
     if (isOver && !(isSummary && totalTokens < tokenBudget * 0.9)) break;
     messages.push(message);
@@ -216,7 +216,7 @@ export function prepareBranchEntries(entries: SessionEntry[], tokenBudget = 0): 
   return { messages: messages.reverse(), fileOps, totalTokens };
 }
 
-/** Asks a model for a summary of a branch that is left. */
+/** Asks a model for a summary of an abandoned branch. */
 export async function generateBranchSummary(entries: SessionEntry[], options: GenerateBranchSummaryOptions): Promise<BranchSummaryResult> {
   const { model, customInstructions, replaceInstructions, reserveTokens = 16384 } = options;
   const { messages, fileOps } = prepareBranchEntries(entries, (model.contextWindow || 128000) - reserveTokens);

@@ -52,7 +52,7 @@ _END = object()
 
 
 async def iterate(items: Iterator[_T], batch: int = 256) -> AsyncIterator[_T]:
-    """Iterate without holding up the loop: some items at a time on another thread."""
+    """Iterate without blocking the loop: some items at a time on another thread."""
 
     def take() -> List[Any]:
         taken: List[Any] = []
@@ -105,7 +105,7 @@ class WritableSession:
 
     @property
     def leaf(self) -> Optional[str]:
-        """The entry at which the session stands."""
+        """The leaf: the parent of the next entry; None before the first entry."""
         return self.sync_session.leaf
 
     @property
@@ -124,7 +124,7 @@ class WritableSession:
         return self.sync_session.log_length
 
     def tree(self) -> Tree:
-        """Return the shape of the session as it is now."""
+        """Return the tree of the session at this moment."""
         return self.sync_session.tree()
 
     def header(self) -> Header:
@@ -132,7 +132,7 @@ class WritableSession:
         return self.sync_session.header()
 
     def resolve(self, text: str) -> str:
-        """Return the id of the entry that a text means: an id, or the beginning of one."""
+        """Return the id of the entry that a text names: an id, or the beginning of one."""
         return self.sync_session.resolve(text)
 
     def new_id(self) -> str:
@@ -142,7 +142,7 @@ class WritableSession:
     # Facts and reading.
 
     async def title(self) -> str:
-        """Return the name of the session, or the first thing that the user said."""
+        """Return the name of the session, or the first message of the user."""
         return await call(self.sync_session.title)
 
     async def info(self) -> SessionInfo:
@@ -150,7 +150,7 @@ class WritableSession:
         return await call(self.sync_session.info)
 
     async def findings(self, *, all: bool = False) -> List[Finding]:
-        """Return everything odd about the session: what reading showed, or ``all`` that doctor finds."""
+        """Return the findings of reading the session, or ``all`` findings."""
         return await call(self.sync_session.findings, all=all)
 
     async def check_writable(self) -> None:
@@ -238,7 +238,7 @@ class WritableSession:
         move_file: bool = False,
         move_own_from: Optional[At] = None,
     ) -> List[str]:
-        """Append to a branch that may have been left meanwhile; see :meth:`treering.Session.append_late`."""
+        """Append to a branch that the leaf may have left meanwhile; see :meth:`treering.Session.append_late`."""
         return await call(
             self.sync_session.append_late,
             [*entries],
@@ -281,7 +281,7 @@ class WritableSession:
         return await call(self.sync_session.refresh)
 
     async def follow(self) -> Optional[str]:
-        """Read what other programs have appended, and move the leaf to where the file's is."""
+        """Read what other programs have appended, and move the leaf to the leaf of the file."""
         return await call(self.sync_session.follow)
 
     async def has_news(self) -> bool:
@@ -289,15 +289,15 @@ class WritableSession:
         return await call(self.sync_session.has_news)
 
     async def rewind_failed(self) -> List[str]:
-        """Go back before failed answers at the leaf, and return their ids."""
+        """Move the leaf before failed answers, and return their ids."""
         return await call(self.sync_session.rewind_failed)
 
     async def plan_upgrade(self) -> Optional[Upgrade]:
-        """Return what :meth:`upgrade` would do; None if the file is of the present version."""
+        """Return what :meth:`upgrade` would do; None if the file has the current version."""
         return await call(self.sync_session.plan_upgrade)
 
     async def upgrade(self) -> Optional[Upgrade]:
-        """Turn a file of an older version into one of the present; the old file is kept."""
+        """Upgrade a file of an older version; the old file is kept."""
         return await call(self.sync_session.upgrade)
 
     def on_change(self, listener: Callable[[Change], object]) -> Subscription:

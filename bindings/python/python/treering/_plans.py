@@ -40,7 +40,7 @@ def requests_of(plan: _native.CompactionPlan, instructions: Optional[str]) -> Li
 
 
 def composed(plan: _native.CompactionPlan, answers: Sequence[Optional[Summary]]) -> Summary:
-    """Return the summary that the answers to the requests of a compaction make together."""
+    """Return the summary made of the answers to the requests of a compaction."""
     texts = [None if it is None else it.text for it in answers]
     usage = None
     for it in answers:
@@ -50,7 +50,7 @@ def composed(plan: _native.CompactionPlan, answers: Sequence[Optional[Summary]])
 
 
 class PlannedSession(WritableSession):
-    """What changes much: it is planned first, looked at, and then applied."""
+    """Operations that are planned first, inspected, and then applied."""
 
     __slots__ = ()
 
@@ -110,7 +110,7 @@ class PlannedSession(WritableSession):
         context_window: Optional[int] = None,
         reserve_tokens: int = RESERVE_TOKENS,
     ) -> _native.AbandonedBranch:
-        """Return the entries that are left behind when the leaf moves ``to`` a position.
+        """Return the branch that is abandoned when the leaf moves ``to`` a position.
 
         Its messages are as many of the latest as fit into the context window of the model that summarizes them.
         """
@@ -125,7 +125,7 @@ class PlannedSession(WritableSession):
         context_window: Optional[int] = None,
         details: JSON = None,
     ) -> Optional[str]:
-        """Move the leaf to a position and append a summary of the branch that is left.
+        """Move the leaf to a position and append a summary of the abandoned branch.
 
         ``summary`` is a text, or a function that makes one from the text of a request; if it raises, nothing has
         changed. Returns the id of the summary, or None if nothing was left behind and the leaf only moved.

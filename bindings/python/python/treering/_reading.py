@@ -73,7 +73,7 @@ class ReadableSession:
 
     @property
     def leaf(self) -> Optional[str]:
-        """The entry at which the session stands: the next one becomes its child."""
+        """The leaf: the parent of the next entry; None before the first entry."""
         return self._native.leaf
 
     @property
@@ -92,7 +92,7 @@ class ReadableSession:
         return self._native.log_length
 
     def title(self) -> str:
-        """Return the name of the session, or the first thing that the user said."""
+        """Return the name of the session, or the first message of the user."""
         return self._native.title()
 
     def header(self) -> Header:
@@ -104,7 +104,7 @@ class ReadableSession:
         return SessionInfo.from_dict(self._native.info())
 
     def findings(self, *, all: bool = False) -> List[Finding]:
-        """Return everything odd about the session: what reading showed, or ``all`` that doctor finds."""
+        """Return the findings of reading the session, or ``all`` findings."""
         return [Finding.from_dict(it) for it in self._native.findings(all)]
 
     def check_writable(self) -> None:
@@ -145,11 +145,11 @@ class ReadableSession:
         return self._native.path_to(at)
 
     def resolve(self, text: str) -> str:
-        """Return the id of the entry that a text means: an id, or the beginning of one."""
+        """Return the id of the entry that a text names: an id, or the beginning of one."""
         return self._native.resolve(text)
 
     def tree(self) -> Tree:
-        """Return the shape of the session as it is now."""
+        """Return the tree of the session at this moment."""
         return Tree(self._native.tree())
 
     # Usage and differences.
@@ -178,7 +178,7 @@ class ReadableSession:
         return [Branch.from_dict(it) for it in self._native.branches()]
 
     def diff(self, a: At, b: At = Position.LEAF, *, other: Optional[ReadableSession] = None) -> Diff:
-        """Return what two branches did since they parted; with ``other``, ``b`` is in that session."""
+        """Compare two branches since their common ancestor; with ``other``, ``b`` is in that session."""
         native = None if other is None else other._native
         return Diff.from_dict(self._native.diff(a, b, native))
 

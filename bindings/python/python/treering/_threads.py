@@ -1,4 +1,4 @@
-"""Threads of LangGraph in sessions: which entry holds what. The checkpointer itself is :mod:`treering.langgraph`."""
+"""Threads of LangGraph as entries of sessions. The checkpointer itself is :mod:`treering.langgraph`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Stored:
 
 @dataclass
 class Thread:
-    """An open thread: its session, and where in it things are."""
+    """An open thread: its session, and an index of its entries."""
 
     session: Session
     root: str

@@ -74,7 +74,7 @@ class WritableSession(ReadableSession):
         move_file: bool = False,
         move_own_from: Optional[At] = None,
     ) -> List[str]:
-        """Append entries below ``parent``, a branch that may have been left meanwhile, and move no leaf.
+        """Append entries below ``parent``, a branch that the leaf may have left meanwhile, and move no leaf.
 
         This is for what took long, such as the answer of a model: it belongs to the branch of its question, but does
         not bring back a user who has gone elsewhere. ``move_file`` moves the leaf of the file, ``move_own_from`` that
@@ -125,7 +125,7 @@ class WritableSession(ReadableSession):
         return self._native.refresh()
 
     def follow(self) -> Optional[str]:
-        """Read what other programs have appended, and move the leaf to where the file's is. Returns it."""
+        """Read what other programs have appended, and move the leaf to the leaf of the file. Returns it."""
         self._native.refresh()
         return self._native.follow()
 
@@ -134,16 +134,16 @@ class WritableSession(ReadableSession):
         return self._native.has_news()
 
     def rewind_failed(self) -> List[str]:
-        """Go back before failed answers at the leaf, and return their ids."""
+        """Move the leaf before failed answers, and return their ids."""
         return self._native.rewind_failed()
 
     def plan_upgrade(self) -> Optional[Upgrade]:
-        """Return what :meth:`upgrade` would do; None if the file is of the present version."""
+        """Return what :meth:`upgrade` would do; None if the file has the current version."""
         data = self._native.upgrade(False)
         return None if data is None else Upgrade.from_dict(data)
 
     def upgrade(self) -> Optional[Upgrade]:
-        """Turn a file of an older version into one of the present; the old file is kept."""
+        """Upgrade a file of an older version; the old file is kept."""
         data = self._native.upgrade(True)
         return None if data is None else Upgrade.from_dict(data)
 

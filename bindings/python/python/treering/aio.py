@@ -90,7 +90,7 @@ async def _ask(summarizer: Summarizer, request: str) -> Summary:
 
 
 class Session(WritableSession):
-    """A :class:`treering.Session` whose calls are awaited; ``sync_session`` is the one behind it."""
+    """A :class:`treering.Session` whose calls are awaited; ``sync_session`` is the session that they use."""
 
     __slots__ = ()
 
@@ -115,7 +115,7 @@ class Session(WritableSession):
         return cls(await call(whole, _session.Session.open_or_create, path, **options))
 
     async def close(self) -> None:
-        """Bring everything to disk and give up the session."""
+        """Write everything to disk and close the session."""
         await call(self.sync_session.close)
 
     async def __aenter__(self) -> Session:
@@ -184,7 +184,7 @@ class Session(WritableSession):
         context_window: Optional[int] = None,
         reserve_tokens: int = RESERVE_TOKENS,
     ) -> _native.AbandonedBranch:
-        """Return the entries that are left behind when the leaf moves ``to`` a position."""
+        """Return the branch that is abandoned when the leaf moves ``to`` a position."""
         return await call(
             self.sync_session.abandoned_branch,
             to,
@@ -202,7 +202,7 @@ class Session(WritableSession):
         context_window: Optional[int] = None,
         details: JSON = None,
     ) -> Optional[str]:
-        """Move the leaf and append a summary of the branch that is left."""
+        """Move the leaf and append a summary of the abandoned branch."""
         if isinstance(summary, (str, Summary)):
             move = self.sync_session.branch_with_summary
             return await call(move, at, summary, details=details)
@@ -233,15 +233,15 @@ class Session(WritableSession):
         return await call(self.sync_session.apply_edit, plan)
 
     async def drop_from_context(self, *entries: str) -> List[str]:
-        """Leave entries out of the context from here on."""
+        """Drop entries from the context, not from the session."""
         return await call(self.sync_session.drop_from_context, *entries)
 
     async def replace_in_context(self, entry: str, text: str) -> List[str]:
-        """Put a text in the place of an entry in the context from here on."""
+        """Replace the text of an entry in the context, not in the session."""
         return await call(self.sync_session.replace_in_context, entry, text)
 
     async def restore_in_context(self, *entries: str) -> List[str]:
-        """Bring entries back into the context."""
+        """Restore entries that were dropped or replaced."""
         return await call(self.sync_session.restore_in_context, *entries)
 
     # Merges and picks.
@@ -339,7 +339,7 @@ class Session(WritableSession):
     async def diff(
         self, a: At, b: At = Position.LEAF, *, other: Optional[Session] = None
     ) -> Diff:
-        """Return what two branches did since they parted; with ``other``, ``b`` is in that session."""
+        """Compare two branches since their common ancestor; with ``other``, ``b`` is in that session."""
         session = None if other is None else other.sync_session
         return await call(self.sync_session.diff, a, b, other=session)
 
@@ -402,7 +402,7 @@ class Store:
 
     @property
     def location(self) -> str:
-        """Where the sessions are, for people; without passwords."""
+        """The address of the store for messages, without passwords."""
         return self.sync_store.location
 
     def list(self, **query: Any) -> AsyncIterator[SessionInfo]:
@@ -494,7 +494,7 @@ async def usage(
 
 
 async def doctor(path: StrPath) -> Diagnosis:
-    """Return everything odd about a session file."""
+    """Return all findings of a session file."""
     return await call(files.doctor, path)
 
 

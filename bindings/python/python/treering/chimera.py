@@ -274,7 +274,7 @@ class SessionTree:
         return self._session
 
     def _start(self, header: SessionHeader) -> None:
-        """Begin the file with a header of the caller's."""
+        """Write a given header as the first record of the file."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with open(self._path, "x", encoding="utf-8") as file:
             file.write(json.dumps(_to_record(header)) + "\n")
@@ -343,7 +343,7 @@ class SessionTree:
             return entry.id
 
     def get_branch(self, leaf_id: Optional[str] = None) -> List[AnyEntry]:
-        """Return the entries from a root to a leaf; the active one if there is none given."""
+        """Return the entries from a root to a leaf, which is the active one by default."""
         leaf = leaf_id or self.active_leaf
         if leaf is None or self._session is None or leaf not in self._session.tree():
             return []
@@ -351,7 +351,7 @@ class SessionTree:
         return [_from_record(it) for it in records]
 
     def get_messages(self, leaf_id: Optional[str] = None) -> List[Message]:
-        """Return the messages of a branch as Chimera has them: all of them, compactions in their places."""
+        """Return all messages of a branch as Chimera returns them, with compactions between them."""
         leaf = leaf_id or self.active_leaf
         if leaf is None or self._session is None or leaf not in self._session.tree():
             return []

@@ -70,7 +70,7 @@ class NotFoundError(TreeringError, LookupError):
 
 
 class ConflictError(TreeringError):
-    """Another program, or an earlier call, changed or made what the call needed otherwise."""
+    """The state is not the one that the call requires: another program, or an earlier call, has changed it."""
 
 
 class InvalidError(TreeringError, ValueError):
@@ -82,7 +82,7 @@ class ReadOnlyError(TreeringError):
 
 
 class FormatError(TreeringError, ValueError):
-    """The content of a file, or a result, is not what it must be."""
+    """The content of a file, or a result, is invalid."""
 
 
 class StorageError(TreeringError):

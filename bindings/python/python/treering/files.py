@@ -40,7 +40,7 @@ def _paths(directories: Union[StrPath, Iterable[StrPath]]) -> List[StrPath]:
 
 
 def doctor(path: StrPath) -> Diagnosis:
-    """Return everything odd about a session file."""
+    """Return all findings of a session file."""
     return Diagnosis.from_dict(_native.examine(path))
 
 

@@ -223,7 +223,7 @@ class TreeringSaver(CheckpointReader):
                 self._delete(thread, [(ns, id) for ns, id in live if latest.get(ns) != id])
 
     def branch(self, thread_id: str, checkpoint_id: str) -> None:
-        """Make a checkpoint the one at which the session stands, for other programs that read it."""
+        """Make the entry of a checkpoint the active leaf, for other programs that read the session."""
         self.session(thread_id).branch(checkpoint_id or Position.START)
 
     def get_next_version(self, current: Optional[str], channel: None) -> str:

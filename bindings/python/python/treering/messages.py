@@ -1,4 +1,4 @@
-"""Messages: typed builders for what is appended to sessions.
+"""Typed builders for messages and entries.
 
 A message is a dict with a ``role``. The functions here make dicts with all members that agents need; a dict written by
 hand works as well.
@@ -59,7 +59,7 @@ class Cost:
 
     @property
     def total(self) -> float:
-        """The price of everything."""
+        """The total price."""
         return self.input + self.output + self.cache_read + self.cache_write
 
     def __add__(self, other: Cost) -> Cost:
@@ -73,7 +73,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class TokenUsage:
-    """The tokens of a request. Without ``cost`` the price is unknown, which is not the same as nothing."""
+    """The tokens of a request. Without ``cost`` the price is unknown, which differs from zero."""
 
     input: int = 0
     output: int = 0

@@ -172,7 +172,7 @@ class TreeringSession(SessionABC):
         return _native.copy_json(self._items[-limit:]) if limit > 0 else []
 
     def _read_after(self, session: Session) -> bool:
-        """Add the items after those that were read before; False if it has to be begun anew."""
+        """Add the items after those that were read before; False if all have to be read again."""
         found = session._native.path_with(Position.LEAF, _ITEM, self._items_end)
         if found is None or any(item is None and it.type == "compaction" for it, item in found):
             return False
@@ -198,7 +198,7 @@ class TreeringSession(SessionABC):
 
     @staticmethod
     def _summary(session: Session, compaction: str) -> str:
-        """Return the summary of a compaction in the words with which models receive it."""
+        """Return the summary of a compaction in the form in which models receive it."""
         messages, _ = session.context(compaction).to_llm(strict=False)
         return _text(messages[0]["content"])
 
@@ -232,7 +232,7 @@ class TreeringSession(SessionABC):
         await _finish(_call(add))
 
     async def pop_item(self) -> Optional[TResponseInputItem]:
-        """Go back before the latest item and return it."""
+        """Move the leaf before the latest item and return the item."""
 
         def pop() -> Optional[TResponseInputItem]:
             with self._lock:
@@ -250,7 +250,7 @@ class TreeringSession(SessionABC):
         return await _finish(_call(pop))
 
     async def clear_session(self) -> None:
-        """Go back before the first item."""
+        """Move the leaf before the first item."""
 
         def clear() -> None:
             with self._lock:

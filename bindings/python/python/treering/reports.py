@@ -178,7 +178,7 @@ class TreeItem:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something odd about a session file."""
+    """A finding: a problem in a session file."""
 
     code: str
     #: ``"note"``, ``"warning"`` or ``"error"``.
@@ -195,7 +195,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Everything odd about a session file."""
+    """All findings of a session file."""
 
     path: Path
     dialect: str
@@ -247,7 +247,7 @@ class Repair:
 
 @dataclass(frozen=True)
 class Upgrade:
-    """A file of an older version that became one of the present."""
+    """The upgrade of a file of an older version."""
 
     old_version: int
     new_version: int
@@ -262,7 +262,7 @@ class Upgrade:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The fate of one kind of entry in a conversion."""
+    """The outcome of one kind of entry in a conversion."""
 
     kind: str
     #: ``"carried"``, ``"adapted"`` or ``"left_out"``.
@@ -316,7 +316,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Diff:
-    """The work of two branches since they parted."""
+    """The comparison of two branches since their common ancestor."""
 
     common_ancestor: Optional[str]
     a: Side
@@ -425,7 +425,7 @@ class UsageReport:
 
 @dataclass(frozen=True)
 class RedactedPlace:
-    """A place at which secrets were replaced."""
+    """A field in which secrets were replaced."""
 
     kind: str
     number: int

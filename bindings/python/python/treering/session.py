@@ -103,7 +103,7 @@ class Session(PlannedSession):
         return cls(_native.Session.in_memory(directory_or_cwd(cwd), options))
 
     def close(self) -> None:
-        """Bring everything to disk and give up the session. Calls after that raise; a second ``close`` does nothing."""
+        """Write everything to disk and close the session. Calls after that raise; a second ``close`` does nothing."""
         self._native.close()
 
     def __enter__(self) -> Session:
