@@ -103,17 +103,17 @@ test("an entry whose parents lead back to it through a hidden record is a root",
     const start = readFileSync(long(path));
     const message = (id, parentId) => ({ type: "message", id, parentId, message: user(id) });
     const leaf = (id, parentId) => ({ type: "leaf", id, parentId, targetId: "absent" });
-    const rings = [
+    const cycles = [
       { lines: [message("x1", "hidden"), leaf("hidden", "x1")], parents: { x1: null } },
       { lines: [message("x1", "hidden"), leaf("hidden", "above"), leaf("above", "x1")], parents: { x1: null } },
       { lines: [message("x1", "hidden"), message("x2", "x1"), leaf("hidden", "x2")], parents: { x1: null, x2: "x1" } },
-      // The ring is cut at the hidden record, which stands first.
+      // The cycle is cut at the hidden record, which stands first.
       { lines: [leaf("hidden", "x2"), message("x1", "hidden"), message("x2", "x1")], parents: { x1: null, x2: "x1" } },
-      // No ring: an entry of the talk became a hidden record, and what follows hangs on the one before it.
+      // No cycle: an entry of the talk became a hidden record, and what follows hangs on the one before it.
       { lines: [leaf("e60", "e59"), message("x1", "e60")], parents: { x1: "e59", e61: "e59" } },
       { lines: [leaf("hidden", null), message("x1", "hidden")], parents: { x1: null } },
     ];
-    for (const { lines, parents } of rings) {
+    for (const { lines, parents } of cycles) {
       writeFileSync(path, start);
       appendFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
       const ids = Object.keys(parents);

@@ -169,13 +169,13 @@ def test_batches_have_their_own_outcomes(session: Session) -> None:
 
 
 def test_what_is_no_json_is_refused_and_nothing_is_written(session: Session) -> None:
-    circle: Dict[str, Any] = {"role": "user", "content": "x"}
-    circle["self"] = circle
+    cycle: Dict[str, Any] = {"role": "user", "content": "x"}
+    cycle["self"] = cycle
     for entry, error in [
         ({"role": "user", "content": {1, 2}}, TypeError),
         ({"role": "user", "content": float("nan")}, ValueError),
         ({"role": "user", 3: "x"}, TypeError),
-        (circle, ValueError),
+        (cycle, ValueError),
         ({"no": "type"}, treering.InvalidError),
     ]:
         with pytest.raises(error):

@@ -1,6 +1,6 @@
 //! Finds the session files in directories, with their metadata.
 //!
-//! Directories are searched to a limited depth, each once, because links may form rings. The files
+//! Directories are searched to a limited depth, each once, because links may form cycles. The files
 //! of subagents are part of the session that started them and are in directories of their own.
 
 use crate::cache::checksum;
@@ -410,7 +410,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn links_are_followed_but_never_in_circles() {
+    fn links_are_followed_but_never_in_cycles() {
         use std::os::unix::fs::symlink;
         let dir = tree(&["a/x.jsonl", "b/y.jsonl"]);
         let at = |path: &str| dir.path().join(path);

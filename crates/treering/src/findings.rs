@@ -96,7 +96,7 @@ pub enum Problem {
     /// The entry's parent is missing, so the entry is shown as a root.
     LostParent(EntryId),
     /// The entry is its own ancestor, so it is shown as a root.
-    Circle(EntryId),
+    Cycle(EntryId),
     /// Entries are separated from the active leaf's tree by broken links.
     Unreachable { count: usize, of: usize },
     /// The entry has no id; it was given one.
@@ -166,7 +166,7 @@ impl Problem {
             Problem::HeaderNotFirst => "header-not-first",
             Problem::Duplicate(_) => "duplicate-id",
             Problem::LostParent(_) => "missing-parent",
-            Problem::Circle(_) => "cycle",
+            Problem::Cycle(_) => "cycle",
             Problem::Unreachable { .. } => "unreachable-history",
             Problem::NoId(_) => "no-id",
             Problem::MissingTarget(_) => "missing-target",
@@ -200,7 +200,7 @@ impl Problem {
             | Problem::HeaderNotFirst
             | Problem::Duplicate(_)
             | Problem::LostParent(_)
-            | Problem::Circle(_)
+            | Problem::Cycle(_)
             | Problem::Unreachable { .. }
             | Problem::NoMessage(_)
             | Problem::MissingBlob { .. }
@@ -236,7 +236,7 @@ impl Problem {
             Problem::DamagedEntry(id)
             | Problem::Duplicate(id)
             | Problem::LostParent(id)
-            | Problem::Circle(id)
+            | Problem::Cycle(id)
             | Problem::NoId(id)
             | Problem::MissingTarget(id)
             | Problem::MissingFirstKept(id)
@@ -264,7 +264,7 @@ impl Problem {
             Problem::NoSessionId => "repair writes the id into it",
             Problem::HeaderNotFirst => "repair puts the header first",
             Problem::Duplicate(_) => "repair keeps both, the earlier one under a new id",
-            Problem::LostParent(_) | Problem::Circle(_) | Problem::Unreachable { .. } => {
+            Problem::LostParent(_) | Problem::Cycle(_) | Problem::Unreachable { .. } => {
                 "repair links the entry to the one before it in the file"
             }
             Problem::NoId(_) => "repair writes the id into it",
@@ -318,7 +318,7 @@ impl fmt::Display for Problem {
             Problem::LostParent(id) => {
                 write!(f, "the parent of entry {id} is missing: shown as a root")
             }
-            Problem::Circle(id) => {
+            Problem::Cycle(id) => {
                 write!(f, "the parents of entry {id} form a cycle: shown as a root")
             }
             Problem::Unreachable { count, of } => {

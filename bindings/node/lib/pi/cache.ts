@@ -166,7 +166,7 @@ export class EntryCache {
         return above.some((entry) => walked.has(entry)) ? this.#loadPath(id) : above.concat(path.reverse());
       }
       path.push(entry);
-      // The library has cut a ring of parents, so it has to return the path through it.
+      // The library has cut a cycle of parents, so it has to return the path through it.
       if (path.length > entryCountOf(this.#native)) return this.#loadPath(id);
       next = entry.parentId ?? null;
     }

@@ -172,7 +172,7 @@ function pathTo(entries: SessionEntry[], leafId: string | null | undefined, byId
   const path: SessionEntry[] = [];
   const seen = new Set<SessionEntry>();
   let entry = (leafId ? index.get(leafId) : undefined) ?? entries.at(-1);
-  // A ring of parents ends where it closes.
+  // A cycle of parents ends where it closes.
   while (entry && !seen.has(entry)) {
     seen.add(entry);
     path.push(entry);

@@ -23,7 +23,7 @@ impl<'a> VisibleParents<'a> {
     }
 
     /// Creates the finder for entries of a part of a session, of which `moves` lists the hidden records that are
-    /// parents, each with the nearest entry above it. Such a part has no entry at which a ring was cut.
+    /// parents, each with the nearest entry above it. Such a part has no entry at which a cycle was cut.
     pub(super) fn of_part(moves: &[(EntryId, Option<EntryId>)]) -> Self {
         VisibleParents { tree: None, above: moves.iter().cloned().collect() }
     }
@@ -33,7 +33,7 @@ impl<'a> VisibleParents<'a> {
         let Some(tree) = self.tree else { return self.above.get(entry.parent()?).cloned() };
         let is_move = |id: &str| matches!(tree.kind(id), Ok(Kind::Leaf));
         let Some(parent) = entry.parent() else {
-            // A root may name a parent nevertheless: one that is missing, or one that a ring leads through.
+            // A root may name a parent nevertheless: one that is missing, or one that a cycle leads through.
             return entry.text("parentId").is_some_and(|named| is_move(&named)).then_some(None);
         };
         if !is_move(parent.as_str()) {

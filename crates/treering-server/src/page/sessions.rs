@@ -156,7 +156,7 @@ fn threads(sessions: Vec<SessionInfo>) -> Vec<(SessionInfo, usize)> {
             parent.copied().filter(|parent| *parent != at)
         })
         .collect();
-    // Finds the origin of each session. Headers may name each other in a ring: a walk ends after as
+    // Finds the origin of each session. Headers may name each other in a cycle: a walk ends after as
     // many steps as there are sessions.
     let origin = |mut at: usize| {
         for _ in 0..sessions.len() {
@@ -407,7 +407,7 @@ mod tests {
         let expected =
             [of("origin", 0), of("fork", 1), of("second", 2), of("other", 0), of("orphan", 0)];
         assert_eq!(listed(sessions), expected);
-        let ring = vec![info("a", Some("b")), info("b", Some("a")), info("c", Some("c"))];
-        assert_eq!(listed(ring), [of("a", 0), of("b", 0), of("c", 0)]);
+        let cycle = vec![info("a", Some("b")), info("b", Some("a")), info("c", Some("c"))];
+        assert_eq!(listed(cycle), [of("a", 0), of("b", 0), of("c", 0)]);
     }
 }

@@ -9,7 +9,7 @@
 //!   is one if it names its type, itself and its parent.
 //! - A torn piece keeps its place if type, id and parentId can be read within the piece itself. On
 //!   the last line of a file that has no newline, a torn piece at the end is nothing.
-//! - In a ring of parents the entry that is first in the file becomes a root.
+//! - In a cycle of parents the entry that is first in the file becomes a root.
 //! - A damaged entry is never the active leaf: its nearest undamaged ancestor is, or nothing.
 //! - A `leaf` entry that points to nothing is ignored.
 //! - An entry without a usable id has one derived by the library. The model calls it `?line:column`
@@ -141,15 +141,15 @@ impl Model {
             (parent != at).then_some(parent)
         };
         let named: Vec<Option<usize>> = (0..self.entries.len()).map(named).collect();
-        let is_first_of_a_ring = |at: usize| {
+        let is_first_of_a_cycle = |at: usize| {
             let above = std::iter::successors(named[at], |&row| named[row]);
-            // A walk from an entry in a ring returns to it within as many steps as there are entries.
-            let ring: Vec<usize> = above.take(named.len()).take_while(|&row| row != at).collect();
-            let back = ring.last().map_or(named[at], |&row| named[row]) == Some(at);
-            back && ring.iter().all(|&row| row > at)
+            // A walk from an entry in a cycle returns to it within as many steps as there are entries.
+            let cycle: Vec<usize> = above.take(named.len()).take_while(|&row| row != at).collect();
+            let back = cycle.last().map_or(named[at], |&row| named[row]) == Some(at);
+            back && cycle.iter().all(|&row| row > at)
         };
         self.parents = (0..self.entries.len())
-            .map(|at| named[at].filter(|_| !is_first_of_a_ring(at)))
+            .map(|at| named[at].filter(|_| !is_first_of_a_cycle(at)))
             .collect();
     }
 
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_rings_and_duplicates() {
+    fn trees_cycles_and_duplicates() {
         let tree = read(&[user("a", "-"), user("b", "a"), user("c", "b"), user("d", "a")]);
         assert_eq!(ids(&tree), "a0b1c2d1");
         assert_eq!(tree.leaf().as_deref(), Some("d"));

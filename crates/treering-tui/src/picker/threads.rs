@@ -29,7 +29,7 @@ impl Threads {
             find(named, sessions, &ids).filter(|parent| *parent != at)
         };
         let mut threads = Threads(sessions.all().iter().zip(0..).map(parent).collect());
-        threads.open_rings(sessions);
+        threads.open_cycles(sessions);
         threads
     }
 
@@ -37,7 +37,7 @@ impl Threads {
         self.0.get(session as usize).copied().flatten()
     }
 
-    fn open_rings(&mut self, sessions: &SessionTable) {
+    fn open_cycles(&mut self, sessions: &SessionTable) {
         // The walk in which each was visited. A session of the same walk closes a cycle.
         let mut visited = vec![0_u32; self.0.len()];
         for (start, walk) in (0..self.0.len() as u32).zip(1..) {
@@ -45,7 +45,7 @@ impl Threads {
             while let Some(session) = at {
                 let Some(mark) = visited.get_mut(session as usize) else { break };
                 if *mark == walk {
-                    self.open_ring(session, sessions);
+                    self.open_cycle(session, sessions);
                 }
                 if *mark != 0 {
                     break;
@@ -56,7 +56,7 @@ impl Threads {
         }
     }
 
-    fn open_ring(&mut self, first: u32, sessions: &SessionTable) {
+    fn open_cycle(&mut self, first: u32, sessions: &SessionTable) {
         let age = |session: u32| {
             let info = &sessions.get(session)?.info;
             Some((info.created.unwrap_or(info.modified), &info.path))

@@ -15,7 +15,7 @@ pub(super) struct TopAncestors {
 }
 
 impl TopAncestors {
-    /// Creates the ancestors of rows with these parents, which must not form rings.
+    /// Creates the ancestors of rows with these parents, which must not form cycles.
     pub(super) fn new(parents: Vec<Row>) -> Self {
         TopAncestors {
             above: parents,
@@ -158,7 +158,7 @@ mod tests {
             order in Just(rows(40).collect::<Vec<_>>()).prop_shuffle(),
             choices in prop::collection::vec(any::<prop::sample::Index>(), 40),
         ) {
-            // Parents come earlier in some order, so there are no circles.
+            // Parents come earlier in some order, so there are no cycles.
             let mut parents = vec![NONE; order.len()];
             for (place, row) in order.iter().enumerate() {
                 parents[row.index()] = match choices[place].index(place + 2) {

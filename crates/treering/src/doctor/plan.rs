@@ -1,6 +1,6 @@
 //! Plans a repair: everything is decided once, before anything is written.
 //!
-//! Complete entries stay. An entry whose parent is gone, or whose parents lead in a circle, is
+//! Complete entries stay. An entry whose parent is gone, or whose parents lead in a cycle, is
 //! linked to the nearest earlier entry in the file that is not below it, or becomes a root if there
 //! is none. A damaged entry is removed, and its children get its parent. Of several lines with the
 //! same id, the last one keeps the id, as in reading; the others get new ids, unless they are
@@ -141,7 +141,7 @@ impl RepairEdits {
     fn settle_parents(&mut self, view: &Snapshot, loaded: &Loaded) -> Result<()> {
         let tree = view.tree();
         let mut links = ParentLinks::new(self, view, loaded)?;
-        links.break_rings();
+        links.break_cycles();
         let parents = links.relink_lost();
         self.relinked = tree
             .rows()
@@ -274,9 +274,9 @@ impl<'a> ParentLinks<'a> {
         found
     }
 
-    /// Marks the first row of every ring as lost. Ids that now belong to other rows may have closed
-    /// rings that the tree did not have.
-    fn break_rings(&mut self) {
+    /// Marks the first row of every cycle as lost. Ids that now belong to other rows may have closed
+    /// cycles that the tree did not have.
+    fn break_cycles(&mut self) {
         // The start of the walk on which each row was seen.
         let mut seen = vec![NONE; self.parents.len()];
         for start in self.view.tree().rows() {

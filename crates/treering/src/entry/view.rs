@@ -108,7 +108,7 @@ impl Entry {
     }
 
     /// Returns the id of the parent; `None` for a root. A parent that the session does not have, or
-    /// that would close a ring, counts as none.
+    /// that would close a cycle, counts as none.
     pub fn parent(&self) -> Option<&EntryId> {
         self.parent.as_ref()
     }

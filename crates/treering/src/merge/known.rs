@@ -3,7 +3,7 @@
 //!
 //! Merges turn the tree into a graph: an entry that records a merge also leads to the leaf that was
 //! merged. A branch has everything that can be reached from its leaf. Each entry is visited once,
-//! so that merges in both directions, and records that form a ring, cause no endless loop.
+//! so that merges in both directions, and records that form a cycle, cause no endless loop.
 
 use super::{Origin, merged_from};
 use crate::context::contributes;

@@ -2,7 +2,7 @@
 //! duplicates, cycles and orphans.
 //!
 //! Rules (docs/format.md): the last line of an id wins; a parent that is missing, the entry itself,
-//! or part of a ring makes its entry a root. In a ring, the entry that is first in the file becomes
+//! or part of a cycle makes its entry a root. In a cycle, the entry that is first in the file becomes
 //! the root.
 //!
 //! In a healthy log all links lead to earlier rows, and rows are inserted one by one. If there is
@@ -152,7 +152,7 @@ impl Tree {
         self.chosen_leaf = Some(leaf);
     }
 
-    /// Applies the rules for duplicates, rings and links to later rows, in linear time. Called
+    /// Applies the rules for duplicates, cycles and links to later rows, in linear time. Called
     /// once, after a log was read from its start, because the original links are lost.
     pub(crate) fn settle(&mut self) {
         self.children.take();
@@ -169,7 +169,7 @@ impl Tree {
         }
         self.missed = self.orphans.iter().map(|(_, wanted)| wanted.clone()).collect();
         self.follow_duplicates();
-        self.break_rings();
+        self.break_cycles();
         self.inherit_all();
     }
 
@@ -182,7 +182,7 @@ impl Tree {
     pub(crate) fn relinked(&mut self) {
         self.children.take();
         self.plain = false;
-        self.break_rings();
+        self.break_cycles();
         self.inherit_all();
     }
 
@@ -205,8 +205,8 @@ impl Tree {
         }
     }
 
-    /// Makes the first row of every ring a root.
-    fn break_rings(&mut self) {
+    /// Makes the first row of every cycle a root.
+    fn break_cycles(&mut self) {
         // The start of the walk on which each row was seen.
         let mut seen = vec![NONE; self.nodes.len()];
         for start in self.rows() {

@@ -462,13 +462,13 @@ impl Tree {
             } else if self.missing_parent(row).is_some() {
                 Some((node.offset, Problem::LostParent(id())))
             } else {
-                Some((node.offset, Problem::Circle(id())))
+                Some((node.offset, Problem::Cycle(id())))
             }
         })
     }
 
     /// Returns the parent that a row names if it does not exist; `None` for any other row,
-    /// including one in a ring.
+    /// including one in a cycle.
     pub(crate) fn missing_parent(&self, row: Row) -> Option<&str> {
         let at = self.orphans.binary_search_by_key(&row, |(row, _)| *row).ok()?;
         let wanted = &*self.orphans[at].1;

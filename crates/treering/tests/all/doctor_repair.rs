@@ -66,7 +66,7 @@ fn children_of_a_damaged_entry_hang_on_its_parent() {
 }
 
 #[test]
-fn circles_are_broken_where_they_begin_in_the_file() {
+fn cycles_are_broken_where_they_begin_in_the_file() {
     let lines = [
         user("r", None),
         user("a", Some("c")),

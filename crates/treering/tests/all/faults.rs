@@ -106,17 +106,17 @@ fn cycle_self_parent_and_duplicate_id_forming_a_loop() {
     let cycle =
         [user("a", Some("c")), user("b", Some("a")), user("c", Some("b")), user("d", Some("c"))];
     let session = open(file(&cycle));
-    assert_eq!(path(&session, "d"), "a b c d", "the first of the ring is the root");
-    assert_eq!(problems(&session), [(2, Problem::Circle("a".into()))]);
+    assert_eq!(path(&session, "d"), "a b c d", "the first of the cycle is the root");
+    assert_eq!(problems(&session), [(2, Problem::Cycle("a".into()))]);
 
     let selfish = open(file(&[user("a", Some("a")), user("b", Some("a"))]));
     assert_eq!(path(&selfish, "b"), "a b");
-    assert_eq!(problems(&selfish), [(2, Problem::Circle("a".into()))]);
+    assert_eq!(problems(&selfish), [(2, Problem::Cycle("a".into()))]);
 
     let looped = open(file(&[user("a", None), user("b", Some("a")), user("a", Some("b"))]));
     assert_eq!(path(&looped, "a"), "b a");
     assert_eq!(looped.tree().len(), 2);
-    let odd = [(2, Problem::Duplicate("a".into())), (3, Problem::Circle("b".into()))];
+    let odd = [(2, Problem::Duplicate("a".into())), (3, Problem::Cycle("b".into()))];
     assert_eq!(problems(&looped), odd);
     for session in [session, selfish, looped] {
         assert_eq!(session.tree().walk().count(), session.tree().len());

@@ -54,7 +54,7 @@ fn very_many_children_of_one_parent() {
 }
 
 #[test]
-fn chains_that_run_backwards_and_one_great_ring() {
+fn chains_that_run_backwards_and_one_great_cycle() {
     const COUNT: usize = 30_000;
     let id = |number: usize| format!("{number:08x}");
     let backwards: Vec<String> =
@@ -63,9 +63,9 @@ fn chains_that_run_backwards_and_one_great_ring() {
     assert_eq!(session.tree().depth(id(COUNT - 1)).unwrap(), COUNT - 1);
     assert_eq!(session.leaf().unwrap(), &*id(0));
 
-    let ring: Vec<String> =
+    let cycle: Vec<String> =
         (0..COUNT).map(|n| user(&id(n), Some(&id((n + COUNT - 1) % COUNT)))).collect();
-    let session = open(file(&ring));
+    let session = open(file(&cycle));
     assert_eq!(session.tree().depth(id(COUNT - 1)).unwrap(), COUNT - 1);
     assert_eq!(session.findings().unwrap().len(), 1);
 }

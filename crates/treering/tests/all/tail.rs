@@ -107,7 +107,7 @@ fn ids_of_long_ago_come_again() {
     let mut text = format!("{HEADER}\n");
     let last = chain(&mut text, "a", None, MUCH);
     for end in [
-        user("a0", Some(&last)),             // closes a ring
+        user("a0", Some(&last)),             // closes a cycle
         user("a0", None),                    // a new root for everything
         user("a1", Some("a0")),              // where it was
         compaction("a2", Some(&last), "a5"), // a compaction in a message's place

@@ -233,7 +233,7 @@ fn threads_share_a_session() {
 }
 
 #[test]
-fn duplicates_and_rings_brought_by_others() {
+fn duplicates_and_cycles_brought_by_others() {
     let directory = tempfile::tempdir().unwrap();
     let (file, ours, _, first) = two(directory.path());
     let add = |line: String| {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use treering::catalog::SessionInfo;
 
-/// Sessions with parents by path, by id, by nothing or by nonsense: themselves and rings included.
+/// Sessions with parents by path, by id, by nothing or by nonsense: themselves and cycles included.
 fn family() -> impl Strategy<Value = Vec<SessionInfo>> {
     let one = (0..20_i64, 0..12_usize, 0..5_u8, any::<bool>(), any::<bool>());
     prop::collection::vec(one, 0..12).prop_map(|all| {
@@ -88,14 +88,14 @@ proptest! {
             let info = all.iter().find(|info| info.path == *path).unwrap();
             let ancestors = above(info, &all);
             let nearest = ancestors.iter().find(|parent| is_listed(parent)).map(|one| &one.path);
-            let is_in_ring = ancestors.iter().any(|one| one.path == *path);
+            let is_in_cycle = ancestors.iter().any(|one| one.path == *path);
             match parent {
-                // A ring is opened at one place.
+                // A cycle is opened at one place.
                 None if nearest.is_some() => {
-                    prop_assert!(is_in_ring || ancestors.iter().any(|one| above(one, &all).contains(one)));
+                    prop_assert!(is_in_cycle || ancestors.iter().any(|one| above(one, &all).contains(one)));
                     opened += 1;
                 }
-                parent => prop_assert!(is_in_ring || parent.as_ref() == nearest),
+                parent => prop_assert!(is_in_cycle || parent.as_ref() == nearest),
             }
             prop_assert_eq!(*level, parent.as_ref().map_or(0, |parent| levels[parent] + 1));
         }
@@ -152,7 +152,7 @@ fn a_long_line_of_forks_is_no_deep_stack() {
         info.parent_session = Some(format!("/s/{}", (at + 1) % COUNT));
         info
     };
-    // A single ring of all of them, opened at the oldest.
+    // A single cycle of all of them, opened at the oldest.
     let state = picker([(0..COUNT).map(chain).collect()]);
     assert_eq!(state.rows().len(), COUNT);
     assert_eq!(state.rows().all().last().map(|row| row.level), Some(COUNT as u32 - 1));

@@ -7,7 +7,7 @@
 //!
 //! A database is untrusted input. Lengths and page numbers are checked, trees may not be deeper
 //! than SQLite makes them, and no page is visited more often than there are pages, so that a file
-//! whose pages form a ring causes an error instead of exhausting the memory.
+//! whose pages form a cycle causes an error instead of exhausting the memory.
 //!
 //! Limitations: text in UTF-8 only, no tables without row ids, no SQL. An index helps to find rows if it
 //! begins with the column that is asked for, in the usual order.

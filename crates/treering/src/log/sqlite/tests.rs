@@ -160,16 +160,16 @@ fn a_cycle_of_pages_ends() {
     let path = small(dir.path(), SMALL, None);
     let root = read(&path, |database| Ok(database.table("part").unwrap().root)).unwrap();
     let start = (root as usize - 1) * 512;
-    let mut ring = SMALL.to_vec();
-    ring[start..start + 512].fill(0);
-    ring[start] = 5;
-    ring[start + 4] = 100;
-    ring[start + 8..start + 12].copy_from_slice(&root.to_be_bytes());
+    let mut cycle = SMALL.to_vec();
+    cycle[start..start + 512].fill(0);
+    cycle[start] = 5;
+    cycle[start + 4] = 100;
+    cycle[start + 8..start + 12].copy_from_slice(&root.to_be_bytes());
     for cell in 0..100 {
-        ring[start + 12 + 2 * cell..][..2].copy_from_slice(&400_u16.to_be_bytes());
+        cycle[start + 12 + 2 * cell..][..2].copy_from_slice(&400_u16.to_be_bytes());
     }
-    ring[start + 400..start + 404].copy_from_slice(&root.to_be_bytes());
-    let path = small(dir.path(), &ring, None);
+    cycle[start + 400..start + 404].copy_from_slice(&root.to_be_bytes());
+    let path = small(dir.path(), &cycle, None);
     let error = read(&path, |database| rows(database, "part")).unwrap_err();
     assert!(error.to_string().contains("cycle"), "{error}");
     let error = read(&path, |database| {
