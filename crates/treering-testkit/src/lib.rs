@@ -7,7 +7,7 @@
 //! - [`model`]: a second implementation of the format's rules, written for clarity: slow, recursive where the
 //!   definition is, and without code of the library.
 //! - [`faulty`]: a journal that fails the way disks do, by script or by seed.
-//! - [`place`]: a directory for a test.
+//! - [`test_dir`]: a directory for a test.
 //! - [`postgres`]: PostgreSQL servers in temporary directories, with standbys.
 //! - [`sim`]: a machine in memory that crashes, fails, and runs other programs between any two calls.
 //! - [`story`]: the tests that every journal, session and store must pass.
@@ -30,11 +30,11 @@ pub mod faulty;
 pub mod generate;
 pub mod model;
 pub mod mutate;
-pub mod place;
 pub mod postgres;
 pub mod rng;
 pub mod sim;
 pub mod story;
+pub mod test_dir;
 mod text;
 
 /// The README's example compiles. It is tested here because this crate is not published: a package

@@ -1,7 +1,7 @@
 //! Tests that `ls`, `stats`, `branches`, the library's lists and the exported page give the same
 //! branches, compactions and usage for a session.
 
-use crate::support::{Place, assistant, entry, header, message, user};
+use crate::support::{TestDir, assistant, entry, header, message, user};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -60,11 +60,12 @@ fn index(page: &str) -> Value {
 }
 
 /// Compares the usage of all sessions below a directory with what `stats` counts in the same files.
-fn compare_usage(place: &Place, dir: &str, paths: &[&str]) {
+fn compare_usage(test_dir: &TestDir, dir: &str, paths: &[&str]) {
     let stats: Value =
-        serde_json::from_str(&place.run(&[&["stats", "--json"], paths].concat()).stdout).unwrap();
+        serde_json::from_str(&test_dir.run(&[&["stats", "--json"], paths].concat()).stdout)
+            .unwrap();
     for by in ["daily", "weekly", "monthly", "project", "agent", "model", "session", "blocks"] {
-        let ran = place.run(&["usage", by, "--json", "--no-cache", "--dir", dir]);
+        let ran = test_dir.run(&["usage", by, "--json", "--no-cache", "--dir", dir]);
         let report: Value = serde_json::from_str(&ran.stdout).unwrap();
         assert_eq!(report["total"]["usage"], stats["usage"], "usage and stats: {dir}");
         for key in ["requests", "input", "output", "cacheRead", "cacheWrite", "totalTokens"] {
@@ -82,9 +83,9 @@ fn compare_usage(place: &Place, dir: &str, paths: &[&str]) {
 }
 
 /// Compares the reports about every session below a directory, and returns them.
-fn compare(place: &Place, dir: &Path) -> Vec<(PathBuf, Facts)> {
+fn compare(test_dir: &TestDir, dir: &Path) -> Vec<(PathBuf, Facts)> {
     let dir = dir.to_str().unwrap();
-    let ran = place.run(&["ls", "--json", dir]);
+    let ran = test_dir.run(&["ls", "--json", dir]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let mut all = Vec::new();
     for line in ran.stdout.lines() {
@@ -92,14 +93,14 @@ fn compare(place: &Place, dir: &Path) -> Vec<(PathBuf, Facts)> {
         let path = listed["path"].as_str().unwrap();
         let facts = Facts::by_list(&listed);
         let stats: Value =
-            serde_json::from_str(&place.run(&["stats", "--json", path]).stdout).unwrap();
+            serde_json::from_str(&test_dir.run(&["stats", "--json", path]).stdout).unwrap();
         assert_eq!(facts, Facts::by_stats(&stats, &facts), "ls and stats: {path}");
-        let branches = place.run(&["branches", "--json", path]).stdout.lines().count() as u64;
+        let branches = test_dir.run(&["branches", "--json", path]).stdout.lines().count() as u64;
         assert_eq!(facts.branches, branches, "ls and branches: {path}");
-        place.run(&["export", path, "-o", "page.html", "--force"]);
-        let page = Facts::by_page(&index(&place.read("page.html")));
+        test_dir.run(&["export", path, "-o", "page.html", "--force"]);
+        let page = Facts::by_page(&index(&test_dir.read("page.html")));
         assert_eq!(facts, page, "ls and the page: {path}");
-        std::fs::remove_file(place.file("page.html")).unwrap();
+        std::fs::remove_file(test_dir.file("page.html")).unwrap();
         let info = treering::catalog::info(Path::new(path)).unwrap();
         assert_eq!(facts, Facts::by_library(&info), "ls and the library: {path}");
         let open = treering::Session::open(path).unwrap().info().unwrap();
@@ -110,7 +111,7 @@ fn compare(place: &Place, dir: &Path) -> Vec<(PathBuf, Facts)> {
     let paths: Vec<&str> =
         all.iter().map(|(path, _): &(PathBuf, Facts)| path.to_str().unwrap()).collect();
     if paths.len() > 1 {
-        compare_usage(place, dir, &paths);
+        compare_usage(test_dir, dir, &paths);
     }
     all
 }
@@ -169,21 +170,21 @@ fn claude(uuid: &str, parent: Option<&str>, role: &str, is_sidechain: bool, toke
 
 #[test]
 fn everything_that_counts_counts_alike() {
-    let place = Place::with(&awkward());
-    place.write("deep/er/plain.jsonl", format!("{}\n", header()).as_bytes());
+    let test_dir = TestDir::with(&awkward());
+    test_dir.write("deep/er/plain.jsonl", format!("{}\n", header()).as_bytes());
     let linear = [header(), user("a1", None, 1, "a"), assistant("a2", "a1", 2, json!("b"))];
-    place.write("linear.jsonl", (linear.join("\n") + "\n").as_bytes());
+    test_dir.write("linear.jsonl", (linear.join("\n") + "\n").as_bytes());
     let main =
         [claude("u1", None, "user", false, 0), claude("u2", Some("u1"), "assistant", false, 5)];
     let agent =
         [claude("v1", None, "user", true, 0), claude("v2", Some("v1"), "assistant", true, 70)];
-    place.write("c/s.jsonl", (main.join("\n") + "\n").as_bytes());
-    place.write("c/s/subagents/agent-1.jsonl", (agent.join("\n") + "\n").as_bytes());
-    let all = compare(&place, place.path());
+    test_dir.write("c/s.jsonl", (main.join("\n") + "\n").as_bytes());
+    test_dir.write("c/s/subagents/agent-1.jsonl", (agent.join("\n") + "\n").as_bytes());
+    let all = compare(&test_dir, test_dir.path());
     let facts_of = |name: &str| {
         let found = all
             .iter()
-            .find(|(path, _)| path.strip_prefix(place.path()).unwrap() == Path::new(name));
+            .find(|(path, _)| path.strip_prefix(test_dir.path()).unwrap() == Path::new(name));
         &found.unwrap_or_else(|| panic!("{name} in {all:?}")).1
     };
     assert_eq!(all.len(), 4);
@@ -199,12 +200,12 @@ fn everything_that_counts_counts_alike() {
 
 #[test]
 fn what_is_listed_of_fixtures_and_of_a_corpus_agrees() {
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let fixtures = compare(&place, &here.join("../treering-export/tests/export/fixtures"));
+    let fixtures = compare(&test_dir, &here.join("../treering-export/tests/export/fixtures"));
     assert_eq!(fixtures.len(), 2);
     // Every agent that has its own fixture.
-    let (agents, mut count) = (Place::empty(), 0);
+    let (agents, mut count) = (TestDir::empty(), 0);
     for agent in std::fs::read_dir(here.join("../treering/src/dialect")).unwrap() {
         let agent = agent.unwrap();
         if let Ok(fixture) = std::fs::read(agent.path().join("fixture.jsonl")) {
@@ -219,5 +220,5 @@ fn what_is_listed_of_fixtures_and_of_a_corpus_agrees() {
         eprintln!("SKIPPED: no corpus at {} (TREERING_CORPUS names one)", corpus.display());
         return;
     }
-    assert!(!compare(&place, &corpus).is_empty(), "no sessions in {}", corpus.display());
+    assert!(!compare(&test_dir, &corpus).is_empty(), "no sessions in {}", corpus.display());
 }

@@ -1,5 +1,5 @@
 use crate::stats::{lines, paid};
-use crate::support::{Place, entry, user};
+use crate::support::{TestDir, entry, user};
 use serde_json::{Value, json};
 
 /// Returns the output without the column of ages, which depends on the day.
@@ -24,7 +24,7 @@ fn for_people_the_newest_comes_first() {
         6,
         json!({"targetId": "b2", "label": "first try"}),
     ));
-    let shown = Place::with(&lines).run(&["branches", "s.jsonl"]).ok();
+    let shown = TestDir::with(&lines).run(&["branches", "s.jsonl"]).ok();
     insta::assert_snapshot!(ageless(&shown), @r"
       LEAF  ENTRIES   OWN           PATH           LAST MESSAGE
     • l1          3  1.1k    $1.25  1.1k    $1.25  answer c2
@@ -34,7 +34,7 @@ fn for_people_the_newest_comes_first() {
 
 #[test]
 fn as_json_every_branch_is_an_object() {
-    let branches = Place::with(&lines()).run(&["branches", "s.jsonl", "--json"]).json();
+    let branches = TestDir::with(&lines()).run(&["branches", "s.jsonl", "--json"]).json();
     let heads: Vec<Value> = branches
         .iter()
         .map(|branch| {
@@ -54,7 +54,7 @@ fn as_json_every_branch_is_an_object() {
 fn wide_characters_keep_the_columns() {
     let mut lines = vec![user("根", None, 1, "x"), user("日本語日本語", Some("根"), 2, "wide")];
     lines.push(user("b", Some("根"), 3, "narrow"));
-    let shown = Place::with(&lines).run(&["branches", "s.jsonl"]).ok();
+    let shown = TestDir::with(&lines).run(&["branches", "s.jsonl"]).ok();
     let column = |line: &str, text: &str| {
         let before = &line[..line.find(text).unwrap()];
         before.chars().map(|c| if c.is_ascii() || c == '•' { 1 } else { 2 }).sum::<usize>()
@@ -69,10 +69,10 @@ fn what_says_nothing_is_listed_only_on_demand() {
     let mut lines = lines();
     lines.push(entry("label", "l1", Some("b1"), 6, json!({"targetId": "b2", "label": "x"})));
     lines.push(paid("c3", "c2", 7, 1, None));
-    let place = Place::with(&lines);
-    assert_eq!(place.run(&["branches", "s.jsonl"]).ok().lines().count(), 3);
-    assert_eq!(place.run(&["branches", "s.jsonl", "--all"]).ok().lines().count(), 4);
-    let empty = Place::with(&[]).run(&["branches", "s.jsonl"]);
+    let test_dir = TestDir::with(&lines);
+    assert_eq!(test_dir.run(&["branches", "s.jsonl"]).ok().lines().count(), 3);
+    assert_eq!(test_dir.run(&["branches", "s.jsonl", "--all"]).ok().lines().count(), 4);
+    let empty = TestDir::with(&[]).run(&["branches", "s.jsonl"]);
     assert_eq!((empty.code, empty.stdout.as_str()), (0, ""));
     assert_eq!(empty.stderr, "note: no branches yet\n");
 }

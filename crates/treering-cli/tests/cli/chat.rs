@@ -1,6 +1,6 @@
 //! `treering chat -p`: a question, an answer, and both in a session.
 
-use crate::support::{Place, Ran};
+use crate::support::{Ran, TestDir};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -80,9 +80,9 @@ fn response(answer: Option<&str>) -> String {
 }
 
 /// Runs with a model at an address, and no configuration of the person who runs the test.
-fn talk(place: &Place, url: &str, args: &[&str], input: Option<&[u8]>) -> Ran {
-    let mut command = place.command(args);
-    command.env("TREERING_CONFIG", place.file("none.toml")).env("TREERING_SUMMARIZER", "openai");
+fn talk(test_dir: &TestDir, url: &str, args: &[&str], input: Option<&[u8]>) -> Ran {
+    let mut command = test_dir.command(args);
+    command.env("TREERING_CONFIG", test_dir.file("none.toml")).env("TREERING_SUMMARIZER", "openai");
     command.env("TREERING_MODEL", "m1").env("OPENAI_BASE_URL", url).env_remove("OPENAI_API_KEY");
     command.env("no_proxy", "127.0.0.1").stdin(if input.is_some() {
         Stdio::piped()
@@ -104,70 +104,71 @@ fn talk(place: &Place, url: &str, args: &[&str], input: Option<&[u8]>) -> Ran {
 
 #[test]
 fn a_question_is_answered_and_kept() {
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     let server = Server::start(&[Some("A color."), Some("Red.")]);
-    let ran = talk(&place, &server.url, &["chat", "--new", "c.jsonl", "-p", "What is red?"], None);
+    let ran =
+        talk(&test_dir, &server.url, &["chat", "--new", "c.jsonl", "-p", "What is red?"], None);
     assert_eq!(ran.ok(), "A color.\n");
     assert_eq!(server.asked(), ["What is red?"]);
-    let ran = talk(&place, &server.url, &["chat", "c.jsonl", "-p", "Name one."], None);
+    let ran = talk(&test_dir, &server.url, &["chat", "c.jsonl", "-p", "Name one."], None);
     assert_eq!(ran.ok(), "Red.\n");
     assert_eq!(server.asked(), ["What is red?", "A color.", "Name one."]);
-    let log = place.run(&["log", "c.jsonl"]).ok();
+    let log = test_dir.run(&["log", "c.jsonl"]).ok();
     assert!(log.contains("What is red?") && log.contains("Red."), "{log}");
 }
 
 #[test]
 fn what_is_piped_is_added_to_the_prompt() {
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     let server = Server::start(&[Some("Short."), Some("Yes.")]);
     let args = ["chat", "--new", "c.jsonl", "-p", "Sum it up:"];
-    talk(&place, &server.url, &args, Some(b"a long text\n")).ok();
+    talk(&test_dir, &server.url, &args, Some(b"a long text\n")).ok();
     assert_eq!(server.asked(), ["Sum it up:\n\na long text"]);
-    talk(&place, &server.url, &["chat", "--new", "d.jsonl"], Some(b"Are you there?\n")).ok();
+    talk(&test_dir, &server.url, &["chat", "--new", "d.jsonl"], Some(b"Are you there?\n")).ok();
     assert_eq!(server.asked(), ["Are you there?"]);
 }
 
 #[test]
 fn a_new_session_goes_to_its_own_place_and_is_listed() {
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     let server = Server::start(&[Some("Hello.")]);
-    let ran = talk(&place, &server.url, &["chat", "-p", "Hi", "--json", "--model", "m2"], None);
+    let ran = talk(&test_dir, &server.url, &["chat", "-p", "Hi", "--json", "--model", "m2"], None);
     let answer = ran.json().remove(0);
     assert_eq!((&answer["text"], &answer["model"]), (&json!("Hello."), &json!("m2")));
     assert_eq!(answer["usage"]["totalTokens"], 15);
     let file = answer["session"].as_str().unwrap();
-    assert!(std::path::Path::new(file).starts_with(place.file("home")), "{file}");
-    let shown = place.run(&["show", file, answer["entry"].as_str().unwrap(), "--json"]).json();
+    assert!(std::path::Path::new(file).starts_with(test_dir.file("home")), "{file}");
+    let shown = test_dir.run(&["show", file, answer["entry"].as_str().unwrap(), "--json"]).json();
     assert_eq!(shown[0]["message"]["stopReason"], "stop");
-    let list = place.run(&["ls", "--all"]).ok();
+    let list = test_dir.run(&["ls", "--all"]).ok();
     assert!(list.contains("Hi"), "{list}");
 }
 
 #[test]
 fn a_model_that_refuses_is_reported_and_the_question_kept() {
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     let server = Server::start(&[None]);
     let error =
-        talk(&place, &server.url, &["chat", "--new", "c.jsonl", "-p", "Hello"], None).failed();
+        talk(&test_dir, &server.url, &["chat", "--new", "c.jsonl", "-p", "Hello"], None).failed();
     assert!(error.contains("404") && error.contains("c.jsonl"), "{error}");
-    let context = place.run(&["context", "c.jsonl"]).ok();
+    let context = test_dir.run(&["context", "c.jsonl"]).ok();
     assert!(context.contains("Hello"), "{context}");
 }
 
 #[test]
 fn without_a_model_a_terminal_or_a_prompt_it_says_what_to_do() {
-    let place = Place::empty();
-    let mut command = place.command(&["chat", "-p", "Hello"]);
-    command.env("TREERING_CONFIG", place.file("none.toml")).stdin(Stdio::null());
+    let test_dir = TestDir::empty();
+    let mut command = test_dir.command(&["chat", "-p", "Hello"]);
+    command.env("TREERING_CONFIG", test_dir.file("none.toml")).stdin(Stdio::null());
     let output = command.output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(error.contains("OPENAI_BASE_URL") && error.contains("treering help"), "{error}");
-    assert!(!place.file("home").exists(), "nothing is left behind");
+    assert!(!test_dir.file("home").exists(), "nothing is left behind");
 
-    let ran = talk(&place, "http://127.0.0.1:9", &["chat"], None);
+    let ran = talk(&test_dir, "http://127.0.0.1:9", &["chat"], None);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     assert!(ran.stderr.contains("chat -p PROMPT"), "{}", ran.stderr);
-    let ran = talk(&place, "http://127.0.0.1:9", &["chat", "-p", " "], None);
+    let ran = talk(&test_dir, "http://127.0.0.1:9", &["chat", "-p", " "], None);
     assert!(ran.misused().contains("the prompt is empty"));
 }

@@ -1,11 +1,11 @@
 //! Tests of the words that completions offer, and of the scripts in the shells that are installed.
 
-use crate::support::{Place, header, story};
+use crate::support::{TestDir, header, story};
 use std::process::Command;
 
 /// Returns the candidates for the last of some words, as the script for bash gets them.
-fn offered(place: &Place, words: &[&str]) -> Vec<String> {
-    offered_by(place.command(&[]).env("TREERING_SESSIONS", place.file("sessions")), words)
+fn offered(test_dir: &TestDir, words: &[&str]) -> Vec<String> {
+    offered_by(test_dir.command(&[]).env("TREERING_SESSIONS", test_dir.file("sessions")), words)
 }
 
 /// Returns the same by a program in an environment of its own.
@@ -21,111 +21,113 @@ fn offered_by(program: &mut Command, words: &[&str]) -> Vec<String> {
 }
 
 /// Two sessions: one without a name, one with.
-fn place() -> Place {
-    let place = Place::empty();
-    std::fs::create_dir(place.file("sessions")).unwrap();
+fn test_dir() -> TestDir {
+    let test_dir = TestDir::empty();
+    std::fs::create_dir(test_dir.file("sessions")).unwrap();
     let all: String = [header()].iter().chain(&story()).map(|line| format!("{line}\n")).collect();
-    place.write("sessions/one.jsonl", all.as_bytes());
+    test_dir.write("sessions/one.jsonl", all.as_bytes());
     let other = all.replace("demo-1", "other-2").replace("\"id\":\"a1\"", "\"id\":\"zz\"");
-    place.write("sessions/two.jsonl", other.as_bytes());
-    let named = place.run(&["name", "sessions/two.jsonl", "parser-fix"]);
+    test_dir.write("sessions/two.jsonl", other.as_bytes());
+    let named = test_dir.run(&["name", "sessions/two.jsonl", "parser-fix"]);
     assert_eq!(named.code, 0, "{}", named.stderr);
-    place
+    test_dir
 }
 
 #[test]
 fn sessions_are_offered_by_what_names_them() {
-    let place = place();
-    assert_eq!(offered(&place, &["show", "dem"]), ["demo-1"]);
-    let mut all = offered(&place, &["tree", ""]);
+    let test_dir = test_dir();
+    assert_eq!(offered(&test_dir, &["show", "dem"]), ["demo-1"]);
+    let mut all = offered(&test_dir, &["tree", ""]);
     all.sort();
     assert_eq!(all, ["demo-1", "other-2", "parser-fix"]);
-    assert_eq!(offered(&place, &["archive", "pars"]), ["parser-fix"]);
-    assert_eq!(offered(&place, &["stats", "@all"]), ["@all", "@all/2"]);
-    assert_eq!(offered(&place, &["log", "nothing"]), [""; 0]);
-    assert_eq!(offered(&place, &["log", "sessions/o"]), ["sessions/one.jsonl"]);
+    assert_eq!(offered(&test_dir, &["archive", "pars"]), ["parser-fix"]);
+    assert_eq!(offered(&test_dir, &["stats", "@all"]), ["@all", "@all/2"]);
+    assert_eq!(offered(&test_dir, &["log", "nothing"]), [""; 0]);
+    assert_eq!(offered(&test_dir, &["log", "sessions/o"]), ["sessions/one.jsonl"]);
     // Everything that is offered names its session.
-    for word in offered(&place, &["log", ""]) {
-        let mut command = place.command(&["log", &word]);
-        let output = command.env("TREERING_SESSIONS", place.file("sessions")).output().unwrap();
+    for word in offered(&test_dir, &["log", ""]) {
+        let mut command = test_dir.command(&["log", &word]);
+        let output = command.env("TREERING_SESSIONS", test_dir.file("sessions")).output().unwrap();
         assert!(output.status.success(), "{word}");
     }
 }
 
 #[test]
 fn entries_labels_and_agents_are_offered() {
-    let place = place();
-    let ids = offered(&place, &["show", "sessions/one.jsonl", ""]);
-    let log = place.run(&["log", "sessions/one.jsonl", "--json"]).ok();
+    let test_dir = test_dir();
+    let ids = offered(&test_dir, &["show", "sessions/one.jsonl", ""]);
+    let log = test_dir.run(&["log", "sessions/one.jsonl", "--json"]).ok();
     assert!(!ids.is_empty());
     for id in &ids {
-        assert_eq!(place.run(&["show", "sessions/one.jsonl", id]).code, 0, "{id}");
+        assert_eq!(test_dir.run(&["show", "sessions/one.jsonl", id]).code, 0, "{id}");
     }
     let first: serde_json::Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
     let first = first["id"].as_str().unwrap();
     assert!(ids.iter().any(|id| id == first));
-    assert_eq!(offered(&place, &["goto", "demo", first]), [first], "of a session by its id");
-    let range = offered(&place, &["cherry-pick", "demo", &format!("{first}..{first}")]);
+    assert_eq!(offered(&test_dir, &["goto", "demo", first]), [first], "of a session by its id");
+    let range = offered(&test_dir, &["cherry-pick", "demo", &format!("{first}..{first}")]);
     assert_eq!(range, [format!("{first}..{first}")]);
-    assert_eq!(place.run(&["label", "sessions/one.jsonl", first, "try-2"]).code, 0);
-    assert_eq!(offered(&place, &["label", "demo", first, "try"]), ["try-2"]);
-    assert_eq!(offered(&place, &["convert", "demo", "--to", "cl"]), ["claude-code"]);
+    assert_eq!(test_dir.run(&["label", "sessions/one.jsonl", first, "try-2"]).code, 0);
+    assert_eq!(offered(&test_dir, &["label", "demo", first, "try"]), ["try-2"]);
+    assert_eq!(offered(&test_dir, &["convert", "demo", "--to", "cl"]), ["claude-code"]);
     let targets = ["pi", "uuid", "omp", "chimera", "operator", "tau", "claude-code"];
-    assert_eq!(offered(&place, &["convert", "demo", "--to", ""]), targets);
+    assert_eq!(offered(&test_dir, &["convert", "demo", "--to", ""]), targets);
     for agent in targets {
-        let converted = place.run(&["convert", "sessions/one.jsonl", "--to", agent, "--dry-run"]);
+        let converted =
+            test_dir.run(&["convert", "sessions/one.jsonl", "--to", agent, "--dry-run"]);
         assert_eq!(converted.code, 0, "{agent}: {}", converted.stderr);
     }
     // Where an agent finds its sessions is known only if no other directories are named.
     let successors = |word: &str| {
-        let mut program = place.command(&[]);
+        let mut program = test_dir.command(&[]);
         offered_by(program.env_remove("TREERING_SESSIONS"), &["resume", "--in", word])
     };
     assert_eq!(successors("c"), ["chimera", "claude-code"]);
     assert_eq!(successors("o"), ["omp"], "not those that cannot go on");
-    assert_eq!(offered(&place, &["search", "agent:co"]), ["agent:codex", "agent:copilot"]);
-    assert_eq!(offered(&place, &["ls", "--agent", "om"]), ["omp"]);
-    assert_eq!(offered(&place, &["cherry"]), ["cherry-pick"]);
+    assert_eq!(offered(&test_dir, &["search", "agent:co"]), ["agent:codex", "agent:copilot"]);
+    assert_eq!(offered(&test_dir, &["ls", "--agent", "om"]), ["omp"]);
+    assert_eq!(offered(&test_dir, &["cherry"]), ["cherry-pick"]);
 }
 
 #[test]
 fn names_that_fill_the_screen_are_not_offered() {
-    let place = place();
-    let named = place.run(&["name", "sessions/two.jsonl", &"x".repeat(61)]);
+    let test_dir = test_dir();
+    let named = test_dir.run(&["name", "sessions/two.jsonl", &"x".repeat(61)]);
     assert_eq!(named.code, 0, "{}", named.stderr);
-    let mut all = offered(&place, &["tree", ""]);
+    let mut all = offered(&test_dir, &["tree", ""]);
     all.sort();
     assert_eq!(all, ["demo-1", "other-2"]);
 }
 
 #[test]
 fn sessions_in_the_trash_are_offered_to_be_restored() {
-    let place = place();
-    assert_eq!(offered(&place, &["restore", ""]), [""; 0]);
+    let test_dir = test_dir();
+    assert_eq!(offered(&test_dir, &["restore", ""]), [""; 0]);
     // A session that was written to a moment ago is not deleted.
-    let file = std::fs::File::options().write(true).open(place.file("sessions/two.jsonl")).unwrap();
+    let file =
+        std::fs::File::options().write(true).open(test_dir.file("sessions/two.jsonl")).unwrap();
     file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
-    place.run(&["rm", "sessions/two.jsonl"]).ok();
-    let mut all = offered(&place, &["restore", ""]);
+    test_dir.run(&["rm", "sessions/two.jsonl"]).ok();
+    let mut all = offered(&test_dir, &["restore", ""]);
     all.sort();
     assert_eq!(all, ["other-2", "parser-fix"]);
-    place.run(&["restore", "parser-fix"]).ok();
-    assert!(place.file("sessions/two.jsonl").exists());
+    test_dir.run(&["restore", "parser-fix"]).ok();
+    assert!(test_dir.file("sessions/two.jsonl").exists());
 }
 
 #[test]
 fn every_shell_gets_a_script() {
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = place.run(&["completions", shell]).ok();
+        let script = test_dir.run(&["completions", shell]).ok();
         assert!(script.contains("TREERING_COMPLETE"), "{shell}: {script}");
     }
-    assert_eq!(place.run(&["completions", "tcsh"]).code, 2);
+    assert_eq!(test_dir.run(&["completions", "tcsh"]).code, 2);
 }
 
 /// Runs a script in a shell that finds the program; `None` if the shell is not installed.
 #[cfg(unix)]
-fn in_shell(place: &Place, shell: &str, script: &str) -> Option<String> {
+fn in_shell(test_dir: &TestDir, shell: &str, script: &str) -> Option<String> {
     if Command::new(shell).arg("--version").output().is_err() {
         eprintln!("SKIPPED: {shell} is not installed");
         return None;
@@ -135,7 +137,7 @@ fn in_shell(place: &Place, shell: &str, script: &str) -> Option<String> {
     let path = std::env::join_paths(
         std::iter::once(program.to_owned()).chain(std::env::split_paths(&path)),
     );
-    let env: Vec<_> = place
+    let env: Vec<_> = test_dir
         .command(&[])
         .get_envs()
         .map(|(k, v)| (k.to_owned(), v.map(ToOwned::to_owned)))
@@ -147,8 +149,8 @@ fn in_shell(place: &Place, shell: &str, script: &str) -> Option<String> {
             None => command.env_remove(name),
         };
     }
-    command.env("PATH", path.unwrap()).env("TREERING_SESSIONS", place.file("sessions"));
-    let output = command.current_dir(place.path()).args(["-c", script]).output().unwrap();
+    command.env("PATH", path.unwrap()).env("TREERING_SESSIONS", test_dir.file("sessions"));
+    let output = command.current_dir(test_dir.path()).args(["-c", script]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{shell}");
     Some(String::from_utf8(output.stdout).unwrap())
 }
@@ -156,7 +158,7 @@ fn in_shell(place: &Place, shell: &str, script: &str) -> Option<String> {
 #[cfg(unix)]
 #[test]
 fn the_shells_that_are_installed_complete() {
-    let place = place();
+    let test_dir = test_dir();
     // The words as bash breaks them, the one at the cursor last.
     let cases = [
         ("treering tree par", "treering tree par", "parser-fix"),
@@ -176,7 +178,7 @@ fn the_shells_that_are_installed_complete() {
              _treering_complete treering \"${{COMP_WORDS[COMP_CWORD]#[:=]}}\" x\n\
              printf '%s\\n' \"${{COMPREPLY[@]}}\""
         );
-        let Some(shown) = in_shell(&place, "bash", &bash) else { break };
+        let Some(shown) = in_shell(&test_dir, "bash", &bash) else { break };
         let is_value = |word: &&str| !word.starts_with('-') && !word.ends_with('/');
         let mut shown: Vec<&str> = shown.lines().filter(is_value).collect();
         if expected == "pi" {
@@ -187,12 +189,12 @@ fn the_shells_that_are_installed_complete() {
         assert_eq!(shown.join(" ").trim(), expected, "{line}");
     }
     let fish = "treering completions fish | source; complete -C 'treering tree par'";
-    if let Some(shown) = in_shell(&place, "fish", fish) {
+    if let Some(shown) = in_shell(&test_dir, "fish", fish) {
         assert!(shown.starts_with("parser-fix\t"), "{shown}");
     }
     let zsh = "autoload -U compinit; compinit -D; source <(treering completions zsh); \
         whence -w _clap_dynamic_completer_treering";
-    if let Some(shown) = in_shell(&place, "zsh", zsh) {
+    if let Some(shown) = in_shell(&test_dir, "zsh", zsh) {
         assert!(shown.contains("function"), "{shown}");
     }
 }

@@ -1,10 +1,10 @@
-use crate::support::{Place, assistant, entry, message, user};
+use crate::support::{TestDir, assistant, entry, message, user};
 use serde_json::json;
 
 #[test]
 fn for_people_every_message_is_a_block() {
-    let place = Place::with_story();
-    insta::assert_snapshot!(place.run(&["context", "s.jsonl"]).ok(), @r#"
+    let test_dir = TestDir::with_story();
+    insta::assert_snapshot!(test_dir.run(&["context", "s.jsonl"]).ok(), @r#"
     ── user  a1  2026-01-05 09:01:00Z
     What is here?
     Be brief.
@@ -29,8 +29,8 @@ fn for_people_every_message_is_a_block() {
 
 #[test]
 fn as_json_it_is_one_object() {
-    let place = Place::with_story();
-    let context = &place.run(&["context", "s.jsonl", "--json"]).json()[0];
+    let test_dir = TestDir::with_story();
+    let context = &test_dir.run(&["context", "s.jsonl", "--json"]).json()[0];
     let roles: Vec<&str> = context["messages"]
         .as_array()
         .unwrap()
@@ -44,12 +44,12 @@ fn as_json_it_is_one_object() {
 
 #[test]
 fn messages_keep_their_bytes_but_for_those_that_are_not_utf8() {
-    let place = Place::with(&[]);
+    let test_dir = TestDir::with(&[]);
     let odd = b"{\"type\":\"message\",\"id\":\"a1\",\"parentId\":null,\"timestamp\":\"2026-01-05T09:00:00.000Z\",\
                 \"message\":{\"role\":\"user\",  \"content\":\"\xff\\ud800\",\"n\":1e400}}\n";
-    let bytes = [place.read("s.jsonl").as_bytes(), odd].concat();
-    place.write("s.jsonl", &bytes);
-    let output = place.command(&["context", "s.jsonl", "--json"]).output().unwrap();
+    let bytes = [test_dir.read("s.jsonl").as_bytes(), odd].concat();
+    test_dir.write("s.jsonl", &bytes);
+    let output = test_dir.command(&["context", "s.jsonl", "--json"]).output().unwrap();
     let expected =
         b"{\"messages\":[{\"role\":\"user\",  \"content\":\"\\ufffd\\ud800\",\"n\":1e400}],\
                      \"thinkingLevel\":\"off\",\"model\":null}\n";
@@ -58,20 +58,20 @@ fn messages_keep_their_bytes_but_for_those_that_are_not_utf8() {
 
 #[test]
 fn from_another_leaf() {
-    let place = Place::with_story();
+    let test_dir = TestDir::with_story();
     let count = |leaf: &str| {
-        let context = &place.run(&["context", "s.jsonl", "--json", "--leaf", leaf]).json()[0];
+        let context = &test_dir.run(&["context", "s.jsonl", "--json", "--leaf", leaf]).json()[0];
         context["messages"].as_array().unwrap().len()
     };
     assert_eq!((count("b1"), count("a1"), count("none")), (4, 1, 0));
-    let nothing = place.run(&["context", "s.jsonl", "--leaf", "none"]).ok();
+    let nothing = test_dir.run(&["context", "s.jsonl", "--leaf", "none"]).ok();
     assert_eq!(nothing, "0 messages, no model, thinking off\n");
 }
 
 #[test]
 fn for_a_provider_summaries_are_user_text() {
-    let place = Place::with_story();
-    let context = &place.run(&["context", "s.jsonl", "--llm", "--json"]).json()[0];
+    let test_dir = TestDir::with_story();
+    let context = &test_dir.run(&["context", "s.jsonl", "--llm", "--json"]).json()[0];
     let summary = &context["messages"][3];
     assert_eq!(summary["role"], "user");
     let text = summary["content"][0]["text"].as_str().unwrap();
@@ -81,12 +81,12 @@ fn for_a_provider_summaries_are_user_text() {
 
 #[test]
 fn strict_pairing_repairs_and_reports_it() {
-    let place = Place::with_story();
+    let test_dir = TestDir::with_story();
     let args = ["context", "s.jsonl", "--leaf", "a2", "--llm", "--json"];
-    let raw = place.run(&args).ok();
+    let raw = test_dir.run(&args).ok();
     assert!(!raw.contains("toolResult"), "{raw}");
 
-    let strict = place.run(&[&args[..], &["--strict"]].concat());
+    let strict = test_dir.run(&[&args[..], &["--strict"]].concat());
     assert_eq!(strict.code, 0);
     assert!(
         strict.stdout.contains(r#""role":"toolResult","toolCallId":"t1""#),
@@ -109,13 +109,13 @@ fn every_kind_of_content_has_its_words() {
     let failed = json!({"role": "toolResult", "toolCallId": "t", "toolName": "edit", "isError": true,
                         "content": [{"type": "text", "text": "no such file"}]});
     let custom = json!({"customType": "note", "content": "remember", "display": true});
-    let place = Place::with(&[
+    let test_dir = TestDir::with(&[
         message("a1", None, 1, bash),
         message("a2", Some("a1"), 2, stopped),
         message("a3", Some("a2"), 3, failed),
         entry("custom_message", "a4", Some("a3"), 4, custom),
     ]);
-    insta::assert_snapshot!(place.run(&["context", "s.jsonl"]).ok(), @r#"
+    insta::assert_snapshot!(test_dir.run(&["context", "s.jsonl"]).ok(), @r#"
     ── bashExecution  a1  2026-01-05 09:01:00Z
     $ make
     oh no
@@ -141,12 +141,12 @@ fn every_kind_of_content_has_its_words() {
 #[test]
 fn compactions_stand_for_what_they_replace() {
     let compaction = json!({"summary": "Talked.", "firstKeptEntryId": "a2", "tokensBefore": 9});
-    let place = Place::with(&[
+    let test_dir = TestDir::with(&[
         user("a1", None, 1, "one"),
         assistant("a2", "a1", 2, json!([{"type": "text", "text": "two"}])),
         entry("compaction", "c1", Some("a2"), 3, compaction),
     ]);
-    insta::assert_snapshot!(place.run(&["context", "s.jsonl"]).ok(), @"
+    insta::assert_snapshot!(test_dir.run(&["context", "s.jsonl"]).ok(), @"
     ── compactionSummary  c1  2026-01-05 09:03:00Z
     Talked.
 

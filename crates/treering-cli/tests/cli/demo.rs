@@ -1,10 +1,10 @@
-use crate::support::Place;
+use crate::support::TestDir;
 
 #[test]
 fn the_demo_shows_a_tree_a_context_and_what_to_do_next() {
-    let place = Place::empty();
-    let out = place.run(&["demo", "--dir", "d"]).ok();
-    insta::assert_snapshot!(untimed(&place, &out), @r#"
+    let test_dir = TestDir::empty();
+    let out = test_dir.run(&["demo", "--dir", "d"]).ok();
+    insta::assert_snapshot!(untimed(&test_dir, &out), @r#"
     A conversation about a bug. One fix was tried, then abandoned for a better one.
 
     $ treering tree d/retry.jsonl
@@ -76,9 +76,9 @@ fn the_demo_shows_a_tree_a_context_and_what_to_do_next() {
 }
 
 /// Returns the output with the program's path and all times replaced.
-fn untimed(place: &Place, out: &str) -> String {
+fn untimed(test_dir: &TestDir, out: &str) -> String {
     let out = out.replace(env!("CARGO_BIN_EXE_treering"), "treering");
-    let out = out.replace(&place.path().display().to_string(), "DIR");
+    let out = out.replace(&test_dir.path().display().to_string(), "DIR");
     let lines = out.lines().map(|line| match line.strip_prefix("── ") {
         Some(head) => format!("── {} TIME", head.rsplitn(3, ' ').last().unwrap()),
         None => line.to_owned(),
@@ -88,44 +88,48 @@ fn untimed(place: &Place, out: &str) -> String {
 
 #[test]
 fn commands_that_the_demo_suggests_work() {
-    let place = Place::empty();
-    let out = place.run(&["demo", "--dir", "d"]).ok();
+    let test_dir = TestDir::empty();
+    let out = test_dir.run(&["demo", "--dir", "d"]).ok();
     let commands: Vec<&str> = out.lines().filter_map(|line| line.strip_prefix("  /")).collect();
     assert_eq!(commands.len(), 7, "{out}");
     for command in commands {
         let mut shell = std::process::Command::new("sh");
-        let ran =
-            shell.arg("-c").arg(format!("/{command}")).current_dir(place.path()).output().unwrap();
+        let ran = shell
+            .arg("-c")
+            .arg(format!("/{command}"))
+            .current_dir(test_dir.path())
+            .output()
+            .unwrap();
         assert!(ran.status.success(), "{command}: {}", String::from_utf8_lossy(&ran.stderr));
         assert!(!ran.stdout.is_empty() && ran.stderr.is_empty(), "{command}");
     }
-    let tree = place.run(&["tree", "d/retry.jsonl"]).ok();
+    let tree = test_dir.run(&["tree", "d/retry.jsonl"]).ok();
     assert!(tree.contains("Could we keep it simple after all?"), "{tree}");
     assert!(tree.contains("[root cause]"), "{tree}");
 }
 
 #[test]
 fn the_demo_is_a_sound_session_that_ends_now() {
-    let place = Place::empty();
-    place.run(&["demo", "--dir", "d"]).ok();
-    place.run(&["check", "d/retry.jsonl"]).ok();
-    assert!(place.run(&["ls", "d"]).ok().lines().nth(1).unwrap().starts_with("now "));
+    let test_dir = TestDir::empty();
+    test_dir.run(&["demo", "--dir", "d"]).ok();
+    test_dir.run(&["check", "d/retry.jsonl"]).ok();
+    assert!(test_dir.run(&["ls", "d"]).ok().lines().nth(1).unwrap().starts_with("now "));
     for leaf in ["5e6d03a8", "d6405b1e", "9d02c6e7"] {
         let strict = ["context", "d/retry.jsonl", "--leaf", leaf, "--llm", "--strict", "--json"];
-        assert_eq!(place.run(&strict).stderr, "", "{leaf} needs no repairs");
+        assert_eq!(test_dir.run(&strict).stderr, "", "{leaf} needs no repairs");
     }
-    let log = place.run(&["log", "d/retry.jsonl", "--json"]).json();
+    let log = test_dir.run(&["log", "d/retry.jsonl", "--json"]).json();
     let minutes: Vec<&str> = log.iter().map(|e| &e["timestamp"].as_str().unwrap()[..16]).collect();
     assert!(minutes.is_sorted_by(|a, b| a < b), "{minutes:?}");
-    place.run(&["demo", "--dir", "d"]).failed();
+    test_dir.run(&["demo", "--dir", "d"]).failed();
 }
 
 #[test]
 fn without_a_place_the_demo_finds_one() {
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     for name in ["treering-demo", "treering-demo-2"] {
-        let ran = place.command(&["demo"]).env("TMPDIR", place.path()).output().unwrap();
+        let ran = test_dir.command(&["demo"]).env("TMPDIR", test_dir.path()).output().unwrap();
         assert!(ran.status.success());
-        assert!(place.file(name).join("retry.jsonl").exists(), "{name}");
+        assert!(test_dir.file(name).join("retry.jsonl").exists(), "{name}");
     }
 }

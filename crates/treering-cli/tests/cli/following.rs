@@ -1,7 +1,7 @@
 //! Tests of `tail` and `watch`: lines are printed as they are written, and every way to end them
 //! works.
 
-use crate::support::{Lines, Place, assistant, entry, header, user};
+use crate::support::{Lines, TestDir, assistant, entry, header, user};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Child, Stdio};
@@ -13,8 +13,8 @@ struct Running {
     err: Lines,
 }
 
-fn start(place: &Place, args: &[&str]) -> Running {
-    let mut command = place.command(args);
+fn start(test_dir: &TestDir, args: &[&str]) -> Running {
+    let mut command = test_dir.command(args);
     command.env("TREERING_NOW", "2026-01-05T12:00:00Z");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -42,15 +42,15 @@ impl Running {
     }
 }
 
-fn append(place: &Place, name: &str, lines: &[String]) {
-    let mut file = std::fs::File::options().append(true).open(place.file(name)).unwrap();
+fn append(test_dir: &TestDir, name: &str, lines: &[String]) {
+    let mut file = std::fs::File::options().append(true).open(test_dir.file(name)).unwrap();
     file.write_all(format!("{}\n", lines.join("\n")).as_bytes()).unwrap();
 }
 
 #[test]
 fn the_last_entries_are_shown() {
-    let place = Place::with_story();
-    let out = place.run(&["tail", "s.jsonl", "-n", "4", "--until-idle", "0"]).ok();
+    let test_dir = TestDir::with_story();
+    let out = test_dir.run(&["tail", "s.jsonl", "-n", "4", "--until-idle", "0"]).ok();
     insta::assert_snapshot!(out, @r"
     b1  2026-01-05 09:04:00Z  assistant   [first try] Nothing.
     ↳ after a3
@@ -58,19 +58,19 @@ fn the_last_entries_are_shown() {
     b3  2026-01-05 09:06:00Z  label       [first try] on b1
     b4  2026-01-05 09:07:00Z  user        Look again.
     ");
-    let all = place.run(&["tail", "s.jsonl", "--json", "--until-idle", "0"]).ok();
-    assert_eq!(format!("{}\n{all}", header()), place.read("s.jsonl"));
-    assert_eq!(place.run(&["tail", "s.jsonl", "-n", "0", "--until-idle", "0"]).ok(), "");
+    let all = test_dir.run(&["tail", "s.jsonl", "--json", "--until-idle", "0"]).ok();
+    assert_eq!(format!("{}\n{all}", header()), test_dir.read("s.jsonl"));
+    assert_eq!(test_dir.run(&["tail", "s.jsonl", "-n", "0", "--until-idle", "0"]).ok(), "");
 }
 
 #[test]
 fn new_entries_of_all_branches_come_as_they_are_written() {
-    let place = Place::with_story();
-    let tail = start(&place, &["tail", "s.jsonl", "-n", "1"]);
+    let test_dir = TestDir::with_story();
+    let tail = start(&test_dir, &["tail", "s.jsonl", "-n", "1"]);
     assert_eq!(tail.out.next(), "b4  2026-01-05 09:07:00Z  user        Look again.");
-    append(&place, "s.jsonl", &[assistant("c1", "b4", 8, json!("Seen \u{1b}[31m."))]);
+    append(&test_dir, "s.jsonl", &[assistant("c1", "b4", 8, json!("Seen \u{1b}[31m."))]);
     assert_eq!(tail.out.next(), "c1  2026-01-05 09:08:00Z  assistant   Seen \\x1b[31m.");
-    append(&place, "s.jsonl", &[user("c2", Some("a2"), 9, "Or so"), user("c3", None, 9, "New")]);
+    append(&test_dir, "s.jsonl", &[user("c2", Some("a2"), 9, "Or so"), user("c3", None, 9, "New")]);
     assert_eq!(tail.out.next(), "↳ after a2");
     assert_eq!(tail.out.next(), "c2  2026-01-05 09:09:00Z  user        Or so");
     assert_eq!(tail.out.next(), "↳ from the start");
@@ -80,23 +80,23 @@ fn new_entries_of_all_branches_come_as_they_are_written() {
 
 #[test]
 fn for_programs_every_entry_is_a_line() {
-    let place = Place::with_story();
-    let tail = start(&place, &["tail", "s.jsonl", "-n", "1", "--json"]);
+    let test_dir = TestDir::with_story();
+    let tail = start(&test_dir, &["tail", "s.jsonl", "-n", "1", "--json"]);
     assert!(tail.out.next().contains("\"b4\""));
     let new = user("c1", Some("a1"), 8, "hi");
-    append(&place, "s.jsonl", std::slice::from_ref(&new));
+    append(&test_dir, "s.jsonl", std::slice::from_ref(&new));
     assert_eq!(tail.out.next(), new);
     tail.interrupt();
 }
 
 #[test]
 fn half_a_line_is_waited_for() {
-    let place = Place::with_story();
-    let tail = start(&place, &["tail", "s.jsonl", "-n", "1"]);
+    let test_dir = TestDir::with_story();
+    let tail = start(&test_dir, &["tail", "s.jsonl", "-n", "1"]);
     tail.out.next();
     let line = user("c1", Some("b4"), 8, "in two parts");
     let (first, second) = line.split_at(40);
-    let mut file = std::fs::File::options().append(true).open(place.file("s.jsonl")).unwrap();
+    let mut file = std::fs::File::options().append(true).open(test_dir.file("s.jsonl")).unwrap();
     file.write_all(first.as_bytes()).unwrap();
     file.write_all(format!("{second}\n").as_bytes()).unwrap();
     assert!(tail.out.next().ends_with("in two parts"));
@@ -105,27 +105,27 @@ fn half_a_line_is_waited_for() {
 
 #[test]
 fn a_file_in_its_place_is_read_from_then_on() {
-    let place = Place::with_story();
-    let tail = start(&place, &["tail", "s.jsonl", "-n", "1"]);
+    let test_dir = TestDir::with_story();
+    let tail = start(&test_dir, &["tail", "s.jsonl", "-n", "1"]);
     tail.out.next();
-    let more = format!("{}{}\n", place.read("s.jsonl"), user("c1", Some("b4"), 8, "after"));
-    place.write("new", more.as_bytes());
-    std::fs::rename(place.file("new"), place.file("s.jsonl")).unwrap();
+    let more = format!("{}{}\n", test_dir.read("s.jsonl"), user("c1", Some("b4"), 8, "after"));
+    test_dir.write("new", more.as_bytes());
+    std::fs::rename(test_dir.file("new"), test_dir.file("s.jsonl")).unwrap();
     assert_eq!(tail.err.next(), "note: s.jsonl is another file now; reading it again");
     assert!(tail.out.next().ends_with("user        after"));
-    append(&place, "s.jsonl", &[user("c2", Some("c1"), 9, "and on")]);
+    append(&test_dir, "s.jsonl", &[user("c2", Some("c1"), 9, "and on")]);
     assert!(tail.out.next().ends_with("user        and on"));
     tail.interrupt();
 }
 
 #[test]
 fn a_file_that_is_cut_off_or_deleted_is_reported() {
-    let place = Place::with_story();
-    let tail = start(&place, &["tail", "s.jsonl", "-n", "1"]);
+    let test_dir = TestDir::with_story();
+    let tail = start(&test_dir, &["tail", "s.jsonl", "-n", "1"]);
     tail.out.next();
-    let old = place.read("s.jsonl").len();
+    let old = test_dir.read("s.jsonl").len();
     let short = format!("{}\n{}\n", header(), user("x1", None, 8, "anew"));
-    place.write("s.jsonl", short.as_bytes());
+    test_dir.write("s.jsonl", short.as_bytes());
     let note = tail.err.next();
     // Writing takes two steps: it is empty in between.
     assert!(note.starts_with(&format!("note: s.jsonl was cut off, from {old} to ")), "{note}");
@@ -134,7 +134,7 @@ fn a_file_that_is_cut_off_or_deleted_is_reported() {
             break;
         }
     }
-    std::fs::remove_file(place.file("s.jsonl")).unwrap();
+    std::fs::remove_file(test_dir.file("s.jsonl")).unwrap();
     loop {
         let note = tail.err.next();
         if note.ends_with("s.jsonl: the session's file was deleted; waiting for it to come back") {
@@ -142,8 +142,8 @@ fn a_file_that_is_cut_off_or_deleted_is_reported() {
         }
         assert!(note.starts_with("note: "), "{note}");
     }
-    place.write("new", format!("{short}{}\n", user("x2", Some("x1"), 9, "back")).as_bytes());
-    std::fs::rename(place.file("new"), place.file("s.jsonl")).unwrap();
+    test_dir.write("new", format!("{short}{}\n", user("x2", Some("x1"), 9, "back")).as_bytes());
+    std::fs::rename(test_dir.file("new"), test_dir.file("s.jsonl")).unwrap();
     assert!(tail.out.next().ends_with("user        back"));
     let mut child = tail.child;
     child.kill().unwrap();
@@ -153,9 +153,9 @@ fn a_file_that_is_cut_off_or_deleted_is_reported() {
 #[cfg(unix)]
 #[test]
 fn a_reader_that_went_away_is_noticed_without_anything_to_write() {
-    let place = Place::with_story();
+    let test_dir = TestDir::with_story();
     for args in [&["tail", "s.jsonl", "-n", "1"][..], &["watch", "--all"]] {
-        let mut command = place.command(args);
+        let mut command = test_dir.command(args);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         drop(child.stdout.take());
         assert_eq!(child.wait().unwrap().code(), Some(0), "{args:?}");
@@ -163,56 +163,56 @@ fn a_reader_that_went_away_is_noticed_without_anything_to_write() {
 }
 
 /// A session of this directory, or of another.
-fn session(place: &Place, name: &str, cwd: Option<&str>, lines: &[String]) {
-    let here = place.path().canonicalize().unwrap();
+fn session(test_dir: &TestDir, name: &str, cwd: Option<&str>, lines: &[String]) {
+    let here = test_dir.path().canonicalize().unwrap();
     let cwd = cwd.unwrap_or(here.to_str().unwrap());
     let header = header().replace("demo-1", name).replace("/project", cwd);
     let text = format!("{header}\n{}\n", lines.join("\n"));
     // Complete or not there, as agents do it.
-    place.write("new", text.as_bytes());
-    let dir = place.file("home/.pi/agent/sessions/--x--");
+    test_dir.write("new", text.as_bytes());
+    let dir = test_dir.file("home/.pi/agent/sessions/--x--");
     std::fs::create_dir_all(&dir).unwrap();
-    std::fs::rename(place.file("new"), dir.join(format!("{name}.jsonl"))).unwrap();
+    std::fs::rename(test_dir.file("new"), dir.join(format!("{name}.jsonl"))).unwrap();
 }
 
 #[test]
 fn sessions_of_the_project_are_watched() {
-    let place = Place::empty();
-    session(&place, "11112222-old", None, &[user("a1", None, 1, "hello")]);
-    session(&place, "33334444-else", Some("/elsewhere"), &[user("a1", None, 1, "far away")]);
-    let watch = start(&place, &["watch"]);
+    let test_dir = TestDir::empty();
+    session(&test_dir, "11112222-old", None, &[user("a1", None, 1, "hello")]);
+    session(&test_dir, "33334444-else", Some("/elsewhere"), &[user("a1", None, 1, "far away")]);
+    let watch = start(&test_dir, &["watch"]);
     let note = watch.err.next();
     assert!(note.starts_with("note: watching 1 session of /"), "{note}");
     let file = |name: &str| format!("home/.pi/agent/sessions/--x--/{name}.jsonl");
-    append(&place, &file("33334444-else"), &[user("a2", Some("a1"), 2, "not to be told")]);
+    append(&test_dir, &file("33334444-else"), &[user("a2", Some("a1"), 2, "not to be told")]);
     let more = [user("a2", Some("a1"), 2, "more"), user("a3", Some("a2"), 3, "and more")];
-    append(&place, &file("11112222-old"), &more);
+    append(&test_dir, &file("11112222-old"), &more);
     let next = || watch.out.next();
     assert_eq!(next(), "2026-01-05 12:00:00Z  +2 lines    pi           11112222  hello");
-    session(&place, "55556666-new", None, &[user("a1", None, 1, "a new \u{1b}one")]);
+    session(&test_dir, "55556666-new", None, &[user("a1", None, 1, "a new \u{1b}one")]);
     assert_eq!(next(), "2026-01-05 12:00:00Z  new         pi           55556666  a new \\x1bone");
-    session(&place, "55556666-new", None, &[user("a1", None, 1, "another one")]);
+    session(&test_dir, "55556666-new", None, &[user("a1", None, 1, "another one")]);
     assert_eq!(next(), "2026-01-05 12:00:00Z  replaced    pi           55556666  another one");
-    std::fs::remove_file(place.file(&file("55556666-new"))).unwrap();
+    std::fs::remove_file(test_dir.file(&file("55556666-new"))).unwrap();
     assert_eq!(next(), "2026-01-05 12:00:00Z  gone        pi           55556666  another one");
     watch.interrupt();
 }
 
 #[test]
 fn for_programs_every_event_is_an_object() {
-    let place = Place::empty();
-    let watch = start(&place, &["watch", "--dir", "home", "--json"]);
+    let test_dir = TestDir::empty();
+    let watch = start(&test_dir, &["watch", "--dir", "home", "--json"]);
     assert_eq!(watch.err.next(), "note: home does not exist yet");
     assert_eq!(watch.err.next(), "note: watching 0 sessions; Ctrl-C ends");
     let name = entry("session_info", "n1", Some("a1"), 3, json!({"name": "Tea"}));
-    session(&place, "s1", Some("/elsewhere"), &[user("a1", None, 1, "hello"), name]);
+    session(&test_dir, "s1", Some("/elsewhere"), &[user("a1", None, 1, "hello"), name]);
     let event: Value = serde_json::from_str(&watch.out.next()).unwrap();
     let path = "home/.pi/agent/sessions/--x--/s1.jsonl";
-    let size = place.read(path).len();
+    let size = test_dir.read(path).len();
     let expected = json!({"time": "2026-01-05T12:00:00.000Z", "event": "new", "path": path, "agent": "pi",
         "id": "s1", "cwd": "/elsewhere", "title": "Tea", "size": size, "lines": null});
     assert_eq!(event, expected);
-    append(&place, path, &[user("a2", Some("a1"), 2, "x")]);
+    append(&test_dir, path, &[user("a2", Some("a1"), 2, "x")]);
     let event: Value = serde_json::from_str(&watch.out.next()).unwrap();
     assert_eq!((&event["event"], &event["lines"]), (&json!("grown"), &json!(1)));
     watch.interrupt();
@@ -220,24 +220,24 @@ fn for_programs_every_event_is_an_object() {
 
 #[test]
 fn what_cannot_be_followed_is_an_error() {
-    let place = Place::empty();
-    let error = place.run(&["tail", "nothing.jsonl"]).failed();
+    let test_dir = TestDir::empty();
+    let error = test_dir.run(&["tail", "nothing.jsonl"]).failed();
     assert!(error.starts_with("error: cannot open nothing.jsonl: "), "{error}");
-    assert_eq!(place.run(&["tail", "x", "--until-idle", "soon"]).code, 2);
-    let ran = place.run(&["watch", "--until-idle", "0"]);
+    assert_eq!(test_dir.run(&["tail", "x", "--until-idle", "soon"]).code, 2);
+    let ran = test_dir.run(&["watch", "--until-idle", "0"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
 }
 
 #[test]
 fn sessions_of_a_store_are_watched() {
-    let place = Place::empty();
-    std::fs::create_dir(place.file("store")).unwrap();
-    let watch = start(&place, &["watch", "--all", "--json", "--store", "store"]);
+    let test_dir = TestDir::empty();
+    std::fs::create_dir(test_dir.file("store")).unwrap();
+    let watch = start(&test_dir, &["watch", "--all", "--json", "--store", "store"]);
     assert_eq!(watch.err.next(), "note: watching 0 sessions; Ctrl-C ends");
     let next = || -> Value { serde_json::from_str(&watch.out.next()).unwrap() };
     let append = |text: &str| {
-        place.run(&["append", "nightly", "--user", text, "--store", "store"]).ok();
-        let listed = place.run(&["ls", "--all", "--json", "--store", "store"]).json();
+        test_dir.run(&["append", "nightly", "--user", text, "--store", "store"]).ok();
+        let listed = test_dir.run(&["ls", "--all", "--json", "--store", "store"]).json();
         listed[0]["size"].clone()
     };
     let size = append("one");

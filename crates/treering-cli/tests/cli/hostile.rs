@@ -1,6 +1,6 @@
 //! Tests that hostile content is shown without any effect on the terminal.
 
-use crate::support::{Place, assistant, entry, header, message};
+use crate::support::{TestDir, assistant, entry, header, message};
 use serde_json::{Value, json};
 
 /// Clears the screen, sets the title, in one byte and in two, turns text around, hides.
@@ -63,8 +63,8 @@ fn assert_harmless(what: &str, text: &str) {
 
 #[test]
 fn nothing_for_people_drives_the_terminal() {
-    let place = Place::with(&evil_session());
-    let all = place.run(&["tree", "s.jsonl", "--json"]).json();
+    let test_dir = TestDir::with(&evil_session());
+    let all = test_dir.run(&["tree", "s.jsonl", "--json"]).json();
     let ids: Vec<&str> = all.iter().map(|node| node["id"].as_str().unwrap()).collect();
     assert_eq!(ids.len(), evil_session().len());
     let mut runs: Vec<Vec<&str>> = vec![
@@ -86,7 +86,7 @@ fn nothing_for_people_drives_the_terminal() {
         runs.extend([vec!["show", "s.jsonl", id], vec!["context", "s.jsonl", "--leaf", id]]);
     }
     for args in runs {
-        let ran = place.run(&args);
+        let ran = test_dir.run(&args);
         assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
         assert_harmless(&format!("{args:?}"), &ran.stdout);
         assert_harmless(&format!("{args:?}"), &ran.stderr);
@@ -96,32 +96,32 @@ fn nothing_for_people_drives_the_terminal() {
 
 #[test]
 fn what_is_hidden_becomes_visible() {
-    let place = Place::with(&evil_session());
-    let shown = place.run(&["show", "s.jsonl", "b9"]).ok();
+    let test_dir = TestDir::with(&evil_session());
+    let shown = test_dir.run(&["show", "s.jsonl", "b9"]).ok();
     let expected = r"x\x1b[2J\x1b]0;owned\x07\r\x08\x7f\u{9b}31m\u{85}\u{202e}\u{2066}\u{200b}\u{feff}\u{2028}\u{e0041}\x00z";
     assert!(shown.ends_with(&format!("\n\n{expected}\n")), "{shown}");
 }
 
 #[test]
 fn ids_that_are_printed_are_harmless_too() {
-    let place = Place::with(&evil_session());
+    let test_dir = TestDir::with(&evil_session());
     let id = EVIL.split('\0').next().unwrap();
-    assert_harmless("goto", &place.run(&["goto", "s.jsonl", id]).ok());
-    assert_harmless("error", &place.run(&["goto", "s.jsonl", "\u{1b}[2J"]).failed());
+    assert_harmless("goto", &test_dir.run(&["goto", "s.jsonl", id]).ok());
+    assert_harmless("error", &test_dir.run(&["goto", "s.jsonl", "\u{1b}[2J"]).failed());
     let entry = json!({"type": "custom", "customType": "x", "id": "\u{1b}[2J"}).to_string();
-    assert_harmless("append", &place.run(&["append", "s.jsonl", "--entry", &entry]).ok());
+    assert_harmless("append", &test_dir.run(&["append", "s.jsonl", "--entry", &entry]).ok());
 }
 
 #[test]
 fn damage_and_names_of_files_are_harmless_in_warnings() {
     let evil: String = EVIL.chars().filter(|c| *c != '\0').collect();
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     let name = format!("{evil}.jsonl");
     let lines = [header(), message(EVIL, Some("gone"), 1, json!({"role": "user", "content": "x"}))];
-    place.write(&name, lines.join("\n").as_bytes());
-    place.write(&format!("{evil}-2.jsonl"), b"\x1b[2J");
+    test_dir.write(&name, lines.join("\n").as_bytes());
+    test_dir.write(&format!("{evil}-2.jsonl"), b"\x1b[2J");
     for args in [vec!["ls", "."], vec!["tree", &name], vec!["check", &name], vec!["tree", &evil]] {
-        let ran = place.run(&args);
+        let ran = test_dir.run(&args);
         assert_harmless(&format!("{args:?}"), &ran.stdout);
         assert_harmless(&format!("{args:?}"), &ran.stderr);
         assert!(!ran.stderr.is_empty() || args[0] == "check", "{args:?}");
@@ -133,17 +133,17 @@ fn damage_and_names_of_files_are_harmless_in_warnings() {
 #[test]
 fn no_command_prints_a_name_as_it_is() {
     let evil: String = EVIL.chars().filter(|c| *c != '\0').collect();
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     let (dir, name) = (format!("d{evil}"), format!("s{evil}.jsonl"));
     let file = format!("{dir}/{name}");
-    std::fs::create_dir(place.file(&dir)).unwrap();
+    std::fs::create_dir(test_dir.file(&dir)).unwrap();
     let lines = [header(), message("a1", None, 1, json!({"role": "user", "content": "kettle"}))];
     let write = || {
-        place.write(&file, (lines.join("\n") + "\n").as_bytes());
+        test_dir.write(&file, (lines.join("\n") + "\n").as_bytes());
         let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
         std::fs::File::options()
             .append(true)
-            .open(place.file(&file))
+            .open(test_dir.file(&file))
             .and_then(|file| file.set_modified(long_ago))
             .unwrap();
     };
@@ -192,10 +192,10 @@ fn no_command_prints_a_name_as_it_is() {
         vec!["help", &evil],
     ];
     for args in runs {
-        if !place.file(&file).exists() && args.get(1) != Some(&&*packed) {
+        if !test_dir.file(&file).exists() && args.get(1) != Some(&&*packed) {
             write();
         }
-        let ran = place.run(&args);
+        let ran = test_dir.run(&args);
         assert_harmless(&format!("{args:?}"), &ran.stdout);
         assert_harmless(&format!("{args:?}"), &ran.stderr);
         // A session without a name has nothing to print but a note.
@@ -206,16 +206,16 @@ fn no_command_prints_a_name_as_it_is() {
 
 #[test]
 fn json_is_utf8_and_says_what_was_not() {
-    let place = Place::with(&[]);
+    let test_dir = TestDir::with(&[]);
     let lines = b"{\"type\":\"message\",\"id\":\"a1\",\"parentId\":null,\"timestamp\":\"2026-01-05T09:00:00.000Z\",\"message\":{\"role\":\"user\",\"content\":\"a\xff\xfeb\"}}\n";
-    place.write("s.jsonl", [place.read("s.jsonl").as_bytes(), lines].concat());
+    test_dir.write("s.jsonl", [test_dir.read("s.jsonl").as_bytes(), lines].concat());
     for args in [
         &["log", "s.jsonl", "--json"][..],
         &["show", "s.jsonl", "a1", "--json"],
         &["context", "s.jsonl", "--json"],
         &["tree", "s.jsonl", "--json"],
     ] {
-        let ran = place.run(args);
+        let ran = test_dir.run(args);
         assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
         for line in ran.stdout.lines() {
             serde_json::from_str::<Value>(line).expect(line);
@@ -237,9 +237,9 @@ fn json_is_utf8_and_says_what_was_not() {
 #[test]
 fn json_warns_of_file_names_that_are_not_utf8() {
     use std::os::unix::ffi::OsStrExt;
-    let place = Place::with(&evil_session());
+    let test_dir = TestDir::with(&evil_session());
     let name = std::ffi::OsStr::from_bytes(b"bad\xff.jsonl");
-    if std::fs::copy(place.file("s.jsonl"), place.file(".").join(name)).is_err() {
+    if std::fs::copy(test_dir.file("s.jsonl"), test_dir.file(".").join(name)).is_err() {
         return;
     }
     for args in [
@@ -247,7 +247,7 @@ fn json_warns_of_file_names_that_are_not_utf8() {
         &["doctor", ".", "--json"],
         &["search", "e", "-d", ".", "--json"],
     ] {
-        let ran = place.run(args);
+        let ran = test_dir.run(args);
         assert!(ran.stdout.contains("bad\u{fffd}.jsonl"), "{args:?}: {}", ran.stdout);
         let warning = "warning: 1 byte sequence is not UTF-8: written as \\ufffd\n";
         assert!(ran.stderr.contains(warning), "{args:?}: {}", ran.stderr);
@@ -256,19 +256,19 @@ fn json_warns_of_file_names_that_are_not_utf8() {
 
 #[test]
 fn bytes_that_are_no_text_are_shown_as_numbers() {
-    let place = Place::with(&[]);
+    let test_dir = TestDir::with(&[]);
     let damaged = b"{\"type\":\"custom\",\"id\":\"a1\",\"parentId\":null,\"x\":\"\xff\x1b\n";
-    let bytes = [place.read("s.jsonl").as_bytes(), damaged].concat();
-    place.write("s.jsonl", &bytes);
-    let ran = place.run(&["show", "s.jsonl", "a1"]);
+    let bytes = [test_dir.read("s.jsonl").as_bytes(), damaged].concat();
+    test_dir.write("s.jsonl", &bytes);
+    let ran = test_dir.run(&["show", "s.jsonl", "a1"]);
     assert!(ran.stdout.ends_with("\"x\":\"\\xff\\x1b\n"), "{}", ran.stdout);
 }
 
 #[test]
 fn programs_get_the_truth() {
-    let place = Place::with(&evil_session());
-    let log: Vec<Value> = place.run(&["log", "s.jsonl", "--json"]).json();
+    let test_dir = TestDir::with(&evil_session());
+    let log: Vec<Value> = test_dir.run(&["log", "s.jsonl", "--json"]).json();
     assert_eq!(log[0]["message"]["content"], EVIL);
-    let listed = &place.run(&["ls", ".", "--json"]).json()[0];
+    let listed = &test_dir.run(&["ls", ".", "--json"]).json()[0];
     assert_eq!(listed["firstMessage"], EVIL);
 }

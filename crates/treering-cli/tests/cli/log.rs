@@ -1,10 +1,10 @@
-use crate::support::{Place, entry, story, user};
+use crate::support::{TestDir, entry, story, user};
 use serde_json::json;
 
 #[test]
 fn for_people_every_entry_is_a_line() {
-    let place = Place::with_story();
-    insta::assert_snapshot!(place.run(&["log", "s.jsonl"]).ok(), @r"
+    let test_dir = TestDir::with_story();
+    insta::assert_snapshot!(test_dir.run(&["log", "s.jsonl"]).ok(), @r"
     a1  2026-01-05 09:01:00Z  user        What is here?
     a2  2026-01-05 09:02:00Z  assistant   Let me see.
     a3  2026-01-05 09:03:00Z  toolResult  [bash: ls -l]
@@ -12,7 +12,7 @@ fn for_people_every_entry_is_a_line() {
     b3  2026-01-05 09:06:00Z  label       [first try] on b1
     b4  2026-01-05 09:07:00Z  user        Look again.
     ");
-    let other = place.run(&["log", "s.jsonl", "--leaf", "b1"]).ok();
+    let other = test_dir.run(&["log", "s.jsonl", "--leaf", "b1"]).ok();
     assert!(
         other.ends_with("b1  2026-01-05 09:04:00Z  assistant   [first try] Nothing.\n"),
         "{other}"
@@ -24,19 +24,19 @@ fn as_json_every_line_is_the_one_in_the_file() {
     let mut lines = story();
     // Spaces, an exponent, and keys in an order that no library would choose.
     lines[0] = r#"{ "id" : "a1","zzz":1e400, "type":"message","parentId":null,"timestamp":"2026-01-05T09:01:00.000Z","message":{"content":"\u0041","role":"user"}}"#.into();
-    let place = Place::with(&lines);
+    let test_dir = TestDir::with(&lines);
     let path: String = [0, 1, 2, 4, 5, 6].iter().map(|at| format!("{}\n", lines[*at])).collect();
-    assert_eq!(place.run(&["log", "s.jsonl", "--json"]).ok(), path);
+    assert_eq!(test_dir.run(&["log", "s.jsonl", "--json"]).ok(), path);
     let first = format!("{}\n", lines[0]);
-    assert_eq!(place.run(&["log", "s.jsonl", "--json", "--leaf", "a1"]).ok(), first);
-    assert_eq!(place.run(&["log", "s.jsonl", "--json", "--leaf", "none"]).ok(), "");
-    assert_eq!(place.run(&["log", "s.jsonl", "--leaf", "none"]).ok(), "");
+    assert_eq!(test_dir.run(&["log", "s.jsonl", "--json", "--leaf", "a1"]).ok(), first);
+    assert_eq!(test_dir.run(&["log", "s.jsonl", "--json", "--leaf", "none"]).ok(), "");
+    assert_eq!(test_dir.run(&["log", "s.jsonl", "--leaf", "none"]).ok(), "");
 }
 
 #[test]
 fn long_lines_are_cut_at_the_width() {
-    let place = Place::with(&[user("a1", None, 1, &"日本語".repeat(1000))]);
-    let line = place.run(&["log", "s.jsonl"]).ok();
+    let test_dir = TestDir::with(&[user("a1", None, 1, &"日本語".repeat(1000))]);
+    let line = test_dir.run(&["log", "s.jsonl"]).ok();
     assert!(line.ends_with("…\n"), "{line}");
     let wide = line.chars().filter(|c| "日本語".contains(*c)).count();
     assert_eq!(line.trim_end().chars().count() + wide, 99, "{line}");
@@ -44,7 +44,7 @@ fn long_lines_are_cut_at_the_width() {
 
 #[test]
 fn every_type_has_its_words() {
-    let place = Place::with(&[
+    let test_dir = TestDir::with(&[
         entry("model_change", "a1", None, 1, json!({"provider": "p", "modelId": "m"})),
         entry("thinking_level_change", "a2", Some("a1"), 2, json!({"thinkingLevel": "high"})),
         entry("session_info", "a3", Some("a2"), 3, json!({"name": "Tea"})),
@@ -58,7 +58,7 @@ fn every_type_has_its_words() {
         entry("leaf", "b2", Some("b1"), 11, json!({"targetId": "b1"})),
         entry("custom", "b3", Some("b2"), 12, json!({"customType": "end"})),
     ]);
-    insta::assert_snapshot!(place.run(&["log", "s.jsonl"]).ok(), @r"
+    insta::assert_snapshot!(test_dir.run(&["log", "s.jsonl"]).ok(), @r"
     a1  2026-01-05 09:01:00Z  model_change  p/m
     a2  2026-01-05 09:02:00Z  thinking_level_change  high
     a3  2026-01-05 09:03:00Z  session_info  Tea

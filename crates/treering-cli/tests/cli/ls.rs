@@ -1,19 +1,19 @@
-use crate::support::{Place, entry, header, story, user};
+use crate::support::{TestDir, entry, header, story, user};
 use serde_json::{Value, json};
 
 /// Four sessions: two here, one of them named and forked, and two below; and a file that is none.
-fn sessions() -> Place {
-    let place = Place::with_story();
+fn sessions() -> TestDir {
+    let test_dir = TestDir::with_story();
     let forked = header().replace("\"cwd\"", "\"parentSession\":\"/elsewhere/x.jsonl\",\"cwd\"");
     let named = entry("session_info", "n1", Some("a1"), 11, json!({"name": "Tea"}));
     let named = format!("{forked}\n{}\n{named}\n", user("a1", None, 10, "hello"));
-    place.write("named.jsonl", named.as_bytes());
+    test_dir.write("named.jsonl", named.as_bytes());
     let below = format!("{}\n{}\n", header(), user("a1", None, 0, "first\nsecond"));
-    place.write("sub/below.jsonl", below.as_bytes());
-    place.write("sub/sub/deep.jsonl", below.as_bytes());
-    place.write("notes.txt", b"not by name");
-    place.write("broken.jsonl", b"not a session\n");
-    place
+    test_dir.write("sub/below.jsonl", below.as_bytes());
+    test_dir.write("sub/sub/deep.jsonl", below.as_bytes());
+    test_dir.write("notes.txt", b"not by name");
+    test_dir.write("broken.jsonl", b"not a session\n");
+    test_dir
 }
 
 #[test]
@@ -37,11 +37,11 @@ fn for_people_the_newest_comes_first() {
 
 #[test]
 fn as_json_every_session_is_an_object() {
-    let place = sessions();
-    let ran = place.run(&["ls", ".", "--json"]);
+    let test_dir = sessions();
+    let ran = test_dir.run(&["ls", ".", "--json"]);
     let sessions: Vec<Value> =
         ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let size = place.read("named.jsonl").len();
+    let size = test_dir.read("named.jsonl").len();
     assert_eq!(
         sessions[0],
         json!({"path": "./named.jsonl", "agent": "pi", "id": "demo-1", "cwd": "/project", "name": "Tea",
@@ -58,12 +58,12 @@ fn as_json_every_session_is_an_object() {
 
 #[test]
 fn long_names_keep_their_ends_and_lines_fit() {
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     let name = format!("{}-the-end.jsonl", "x".repeat(150));
     let text = "many words ".repeat(50);
-    place.write(&name, format!("{}\n{}\n", header(), user("a", None, 1, &text)).as_bytes());
+    test_dir.write(&name, format!("{}\n{}\n", header(), user("a", None, 1, &text)).as_bytes());
     let row = |columns: Option<&str>| {
-        let mut command = place.command(&["ls", "."]);
+        let mut command = test_dir.command(&["ls", "."]);
         command.envs(columns.map(|columns| ("COLUMNS", columns)));
         let out = String::from_utf8(command.output().unwrap().stdout).unwrap();
         out.lines().nth(1).unwrap().to_owned()
@@ -79,65 +79,66 @@ fn long_names_keep_their_ends_and_lines_fit() {
         assert!(row.ends_with(&format!("  {name}")), "in a pipe nothing is cut");
         assert!(row.contains(text.trim_end()), "{row}");
     }
-    let all = place.command(&["ls", "--all"]).env("TREERING_SESSIONS", place.file(".")).output();
+    let all =
+        test_dir.command(&["ls", "--all"]).env("TREERING_SESSIONS", test_dir.file(".")).output();
     let all = String::from_utf8(all.unwrap().stdout).unwrap();
     assert!(all.contains(" demo-1 ") && all.contains(text.trim_end()), "{all}");
 }
 
 #[test]
 fn what_people_call_agents_and_times_is_the_same_as_in_a_search() {
-    let place = sessions();
+    let test_dir = sessions();
     for args in [["--agent", "claude"], ["--agent", "PI"], ["--since", "3mo"], ["--since", "90min"]]
     {
-        assert_eq!(place.run(&["ls", ".", args[0], args[1]]).code, 0, "{args:?}");
+        assert_eq!(test_dir.run(&["ls", ".", args[0], args[1]]).code, 0, "{args:?}");
         let query = format!("{}:{} hello", &args[0][2..], args[1]);
-        assert!(place.run(&["search", &query, "-d", "."]).code < 2, "{query}");
+        assert!(test_dir.run(&["search", &query, "-d", "."]).code < 2, "{query}");
     }
     for (option, value, message) in [
         ("--agent", "robot", "no agent is named \"robot\"; there are pi, uuid, omp"),
         ("--since", "soon", "\"soon\" is not a time: write 2026-01-31"),
     ] {
-        let ran = place.run(&["ls", ".", option, value]);
+        let ran = test_dir.run(&["ls", ".", option, value]);
         assert!(ran.code == 2 && ran.stderr.contains(message), "{}", ran.stderr);
     }
 }
 
 #[test]
 fn an_empty_list_prints_a_note() {
-    let place = Place::empty();
-    let ran = place.run(&["ls", "."]);
+    let test_dir = TestDir::empty();
+    let ran = test_dir.run(&["ls", "."]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
     assert_eq!(ran.stderr, "note: no sessions in .\n");
-    assert_eq!(place.run(&["ls", ".", "--json"]).ok(), "");
+    assert_eq!(test_dir.run(&["ls", ".", "--json"]).ok(), "");
     for command in [
         &["ls", "nowhere"][..],
         &["ls", "-d", "nowhere"],
         &["usage", "-d", "nowhere"],
         &["gc", "-d", "nowhere"],
     ] {
-        let error = place.run(command).failed();
+        let error = test_dir.run(command).failed();
         assert!(error.starts_with("error: cannot read nowhere: "), "{error}");
     }
 }
 
 #[test]
 fn many_files_that_are_no_sessions_are_counted() {
-    let place = Place::with(&story());
+    let test_dir = TestDir::with(&story());
     for number in 0..8 {
-        place.write(&format!("x{number}.jsonl"), b"{}\n");
+        test_dir.write(&format!("x{number}.jsonl"), b"{}\n");
     }
-    let ran = place.run(&["ls", "."]);
+    let ran = test_dir.run(&["ls", "."]);
     assert_eq!(ran.stderr.lines().count(), 6, "{}", ran.stderr);
     assert!(ran.stderr.ends_with("warning: … and 3 more files that are not sessions\n"));
 }
 
 #[test]
 fn commands_that_look_in_directories_take_them_with_d() {
-    let place = Place::with_story();
+    let test_dir = TestDir::with_story();
     for command in [&["ls"][..], &["usage"], &["gc"], &["search", "nothing"]] {
         let with = |option: &str| {
             let args = [command, &[option, ".", "--json"]].concat();
-            place.run(&args).ok()
+            test_dir.run(&args).ok()
         };
         assert_eq!(with("-d"), with("--dir"), "{command:?}");
     }

@@ -1,6 +1,6 @@
 //! `cherry-pick`, `diff`, `edit-context`, and merges in `tree`.
 
-use crate::support::{Place, assistant, entry, message, story, user};
+use crate::support::{TestDir, assistant, entry, message, story, user};
 use serde_json::{Value, json};
 
 /// Returns the story, and beside it a branch `c1 c2 c3` with a call and its result; the leaf is
@@ -26,30 +26,30 @@ fn ids(value: &Value) -> Vec<&str> {
 
 #[test]
 fn a_pick_is_shown_and_then_done() {
-    let place = Place::with(&branches());
-    let before = place.read("s.jsonl");
-    insta::assert_snapshot!(place.run(&["cherry-pick", "s.jsonl", "c3", "--dry-run"]).ok(), @r"
+    let test_dir = TestDir::with(&branches());
+    let before = test_dir.read("s.jsonl");
+    insta::assert_snapshot!(test_dir.run(&["cherry-pick", "s.jsonl", "c3", "--dry-run"]).ok(), @r"
     c2  2026-01-05 09:09:00Z  assistant   [edit: x.rs]
     c3  2026-01-05 09:10:00Z  toolResult  [edit: x.rs]
     2 entries would be copied (about 6 tokens), 1 of them to keep tool calls with their results
     ");
-    assert_eq!(place.read("s.jsonl"), before);
+    assert_eq!(test_dir.read("s.jsonl"), before);
 
-    let done = place.run(&["cherry-pick", "s.jsonl", "c1..c3", "--json"]).json().remove(0);
+    let done = test_dir.run(&["cherry-pick", "s.jsonl", "c1..c3", "--json"]).json().remove(0);
     let copied = done["copied"].as_array().unwrap();
     assert_eq!(copied.len(), 3);
     assert_eq!((&copied[0]["from"], &done["tokens"]), (&json!("c1"), &json!(9)));
-    let tree = place.run(&["tree", "s.jsonl"]).ok();
+    let tree = test_dir.run(&["tree", "s.jsonl"]).ok();
     assert!(tree.contains("toolResult [edit: x.rs] ← leaf\n"), "{tree}");
-    let after = place.read("s.jsonl");
+    let after = test_dir.read("s.jsonl");
     assert!(after.starts_with(&before), "nothing before it has changed");
     assert!(after.contains(r#","copiedFrom":{"entry":"c1"}}"#), "{after}");
 
-    let again = place.run(&["cherry-pick", "s.jsonl", "c2", "--json"]).json().remove(0);
+    let again = test_dir.run(&["cherry-pick", "s.jsonl", "c2", "--json"]).json().remove(0);
     assert_eq!((&again["copied"], again["skipped"][0]["from"].as_str()), (&json!([]), Some("c2")));
-    let people = place.run(&["cherry-pick", "s.jsonl", "c2"]).ok();
+    let people = test_dir.run(&["cherry-pick", "s.jsonl", "c2"]).ok();
     assert!(people.contains("c2 is already on the path, as "), "{people}");
-    let forced = place.run(&["cherry-pick", "s.jsonl", "c2", "--force"]).ok();
+    let forced = test_dir.run(&["cherry-pick", "s.jsonl", "c2", "--force"]).ok();
     assert!(
         forced.contains(
             "2 entries copied (about 6 tokens), 1 of them to keep tool calls with their results\n"
@@ -60,48 +60,49 @@ fn a_pick_is_shown_and_then_done() {
 
 #[test]
 fn a_pick_may_come_from_another_file() {
-    let place = Place::with(&branches());
-    place.run(&["append", "new.jsonl", "--user", "hello"]).ok();
-    let done = place.run(&["cherry-pick", "new.jsonl", "c2", "--from", "s.jsonl", "--json"]).json();
+    let test_dir = TestDir::with(&branches());
+    test_dir.run(&["append", "new.jsonl", "--user", "hello"]).ok();
+    let done =
+        test_dir.run(&["cherry-pick", "new.jsonl", "c2", "--from", "s.jsonl", "--json"]).json();
     assert_eq!(done[0]["copied"].as_array().unwrap().len(), 2);
     assert_eq!(done[0]["companions"], json!(["c3"]));
     assert!(
-        place.read("new.jsonl").contains(r#","copiedFrom":{"entry":"c2","session":"demo-1"}}"#)
+        test_dir.read("new.jsonl").contains(r#","copiedFrom":{"entry":"c2","session":"demo-1"}}"#)
     );
 }
 
 #[test]
 fn entries_that_cannot_be_picked_are_named() {
-    let place = Place::with(&branches());
+    let test_dir = TestDir::with(&branches());
     for (selection, error) in [
         ("b3", "b3 cannot be picked"),
         ("zz", "no entry"),
         ("c1..b4", "c1 is not on the path to b4"),
     ] {
-        let failed = place.run(&["cherry-pick", "s.jsonl", selection]).failed();
+        let failed = test_dir.run(&["cherry-pick", "s.jsonl", selection]).failed();
         assert!(failed.contains(error) && failed.contains("\nhint: "), "{failed}");
     }
-    let half = place.run(&["cherry-pick", "s.jsonl", "c1.."]).misused();
+    let half = test_dir.run(&["cherry-pick", "s.jsonl", "c1.."]).misused();
     assert!(half.contains("a range needs both ends: FIRST..LAST"), "{half}");
     let claude = concat!(
         r#"{"type":"user","uuid":"11111111-1111-4111-8111-111111111111","parentUuid":null,"sessionId":"s","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/p","version":"2.0","message":{"role":"user","content":"hi"}}"#,
         "\n"
     );
-    place.write("claude.jsonl", claude.as_bytes());
+    test_dir.write("claude.jsonl", claude.as_bytes());
     for args in [
         &["cherry-pick", "claude.jsonl", "1111", "--dry-run"][..],
         &["edit-context", "claude.jsonl", "drop", "1111"],
     ] {
-        let failed = place.run(args).failed();
+        let failed = test_dir.run(args).failed();
         assert!(failed.contains("treering does not write sessions of claude-code"), "{failed}");
     }
-    assert_eq!(place.read("claude.jsonl"), claude);
+    assert_eq!(test_dir.read("claude.jsonl"), claude);
 }
 
 #[test]
 fn two_branches_are_compared() {
-    let place = Place::with(&branches());
-    insta::assert_snapshot!(place.run(&["diff", "s.jsonl", "b1", "c3"]).ok(), @r"
+    let test_dir = TestDir::with(&branches());
+    insta::assert_snapshot!(test_dir.run(&["diff", "s.jsonl", "b1", "c3"]).ok(), @r"
     common ancestor
     a3  2026-01-05 09:03:00Z  toolResult  [bash]
 
@@ -114,58 +115,58 @@ fn two_branches_are_compared() {
     c2  2026-01-05 09:09:00Z  assistant   [edit: x.rs]
     c3  2026-01-05 09:10:00Z  toolResult  [edit: x.rs]
     ");
-    let diff = place.run(&["diff", "s.jsonl", "c3", "--json"]).json().remove(0);
+    let diff = test_dir.run(&["diff", "s.jsonl", "c3", "--json"]).json().remove(0);
     assert_eq!((&diff["commonAncestor"], &diff["b"]["leaf"]), (&json!("a3"), &json!("b4")));
     assert_eq!(ids(&diff["b"]["entries"]), ["b2", "b3", "b4"]);
     assert_eq!(
         (&diff["a"]["modifiedFiles"], &diff["a"]["messages"]),
         (&json!(["x.rs"]), &json!(3))
     );
-    let full = place.run(&["diff", "s.jsonl", "b1", "c3", "--full"]).ok();
+    let full = test_dir.run(&["diff", "s.jsonl", "b1", "c3", "--full"]).ok();
     assert!(full.contains("→ edit {\"path\":\"x.rs\"}"), "{full}");
-    let full = place.run(&["diff", "s.jsonl", "b1", "c3", "--full", "--json"]).json().remove(0);
+    let full = test_dir.run(&["diff", "s.jsonl", "b1", "c3", "--full", "--json"]).json().remove(0);
     assert_eq!(full["b"]["entries"][0]["message"]["content"], "Change it.");
 
-    let fork = place.run(&["fork", "s.jsonl", "--at", "c1"]).ok();
-    let diff = place.run(&["diff", "s.jsonl", "c3", "--with", fork.trim_end(), "--json"]).json();
+    let fork = test_dir.run(&["fork", "s.jsonl", "--at", "c1"]).ok();
+    let diff = test_dir.run(&["diff", "s.jsonl", "c3", "--with", fork.trim_end(), "--json"]).json();
     assert_eq!(diff[0]["commonAncestor"], "c1");
 }
 
 #[test]
 fn the_context_is_edited() {
-    let place = Place::with(&branches());
-    let seen = |place: &Place| {
-        let context = place.run(&["context", "s.jsonl", "--json"]).json().remove(0);
+    let test_dir = TestDir::with(&branches());
+    let seen = |test_dir: &TestDir| {
+        let context = test_dir.run(&["context", "s.jsonl", "--json"]).json().remove(0);
         context["messages"].as_array().unwrap().len()
     };
-    let before = seen(&place);
-    insta::assert_snapshot!(place.run(&["edit-context", "s.jsonl", "drop", "a2", "--dry-run"]).ok(), @r"
+    let before = seen(&test_dir);
+    insta::assert_snapshot!(test_dir.run(&["edit-context", "s.jsonl", "drop", "a2", "--dry-run"]).ok(), @r"
     a2 dropped
     a3 dropped (with its call)
     about 13 tokens instead of 26, 13 less; nothing written
     ");
-    assert_eq!(seen(&place), before);
+    assert_eq!(seen(&test_dir), before);
     let done =
-        place.run(&["edit-context", "s.jsonl", "drop", "a2", "b2", "--json"]).json().remove(0);
+        test_dir.run(&["edit-context", "s.jsonl", "drop", "a2", "b2", "--json"]).json().remove(0);
     assert_eq!(
         (ids(&done["targets"]), ids(&done["companions"])),
         (vec!["a2", "a3", "b2"], vec!["a3"])
     );
     assert_eq!(done["edits"].as_array().unwrap().len(), 3);
-    assert_eq!(seen(&place), before - 3);
-    place.run(&["edit-context", "s.jsonl", "restore", "a2"]).ok();
-    assert_eq!(seen(&place), before - 1);
+    assert_eq!(seen(&test_dir), before - 3);
+    test_dir.run(&["edit-context", "s.jsonl", "restore", "a2"]).ok();
+    assert_eq!(seen(&test_dir), before - 1);
 
     let args = ["edit-context", "s.jsonl", "replace", "a3", "--text", "-"];
-    place.feed(&args, "short\u{1b}[2J".as_bytes()).ok();
-    let context = place.run(&["context", "s.jsonl"]).ok();
+    test_dir.feed(&args, "short\u{1b}[2J".as_bytes()).ok();
+    let context = test_dir.run(&["context", "s.jsonl"]).ok();
     assert!(context.contains("short") && !context.contains('\u{1b}'), "{context}");
-    let failed = place.run(&["edit-context", "s.jsonl", "drop", "a3"]).failed();
+    let failed = test_dir.run(&["edit-context", "s.jsonl", "drop", "a3"]).failed();
     assert!(failed.contains("replace the result's text"), "{failed}");
-    let failed = place.run(&["edit-context", "s.jsonl", "drop", "c1"]).failed();
+    let failed = test_dir.run(&["edit-context", "s.jsonl", "drop", "c1"]).failed();
     assert!(failed.contains("is not on the path to"), "{failed}");
-    assert_eq!(place.run(&["edit-context", "s.jsonl", "replace", "a3"]).code, 2);
-    assert_eq!(place.run(&["edit-context", "s.jsonl", "drop"]).code, 2);
+    assert_eq!(test_dir.run(&["edit-context", "s.jsonl", "replace", "a3"]).code, 2);
+    assert_eq!(test_dir.run(&["edit-context", "s.jsonl", "drop"]).code, 2);
 }
 
 #[test]
@@ -175,8 +176,8 @@ fn the_tree_shows_merges() {
     lines.push(entry("branch_summary", "d1", Some("b4"), 12, record));
     let full = json!({"customType": "treering.merge", "data": {"from": "\u{1b}[2J", "base": null}});
     lines.push(entry("custom", "d2", Some("d1"), 13, full));
-    let place = Place::with(&lines);
-    insta::assert_snapshot!(place.run(&["tree", "s.jsonl"]).ok(), @r"
+    let test_dir = TestDir::with(&lines);
+    insta::assert_snapshot!(test_dir.run(&["tree", "s.jsonl"]).ok(), @r"
     • a1 user       What is here?
     • a2 assistant  Let me see.
     • a3 toolResult [bash: ls -l]
@@ -189,7 +190,7 @@ fn the_tree_shows_merges() {
     • d1 branch_summary Changed. ⇠ c3
     • d2 custom     treering.merge ⇠ \x1b[2J ← leaf
     ");
-    let tree = place.run(&["tree", "s.jsonl", "--json"]).json();
+    let tree = test_dir.run(&["tree", "s.jsonl", "--json"]).json();
     let merged: Vec<&Value> =
         tree.iter().map(|item| &item["mergedFrom"]).filter(|m| !m.is_null()).collect();
     assert_eq!(merged, [&json!("c3"), &json!("\u{1b}[2J")]);

@@ -1,7 +1,7 @@
 //! Tests of files that commands write: they appear complete or not at all, replace no file of
 //! another program, and are removed when the command is stopped.
 
-use crate::support::{Place, Ran, assistant, header, user};
+use crate::support::{Ran, TestDir, assistant, header, user};
 use serde_json::json;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
@@ -28,8 +28,8 @@ fn session(word: &str, messages: usize) -> String {
 }
 
 /// Everything in the directory but `home`, sorted.
-fn names(place: &Place) -> Vec<String> {
-    let entries = place.path().read_dir().unwrap();
+fn names(test_dir: &TestDir) -> Vec<String> {
+    let entries = test_dir.path().read_dir().unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.retain(|name| name != "home");
@@ -37,8 +37,8 @@ fn names(place: &Place) -> Vec<String> {
     names
 }
 
-fn start(place: &Place, args: &[&str]) -> Child {
-    let mut command = place.command(args);
+fn start(test_dir: &TestDir, args: &[&str]) -> Child {
+    let mut command = test_dir.command(args);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
@@ -62,13 +62,14 @@ fn with_file<'a>(command: &[&'a str], file: &'a str) -> Vec<&'a str> {
 
 #[test]
 fn of_two_commands_with_one_output_the_second_fails() {
-    let place = Place::empty();
-    place.write("a.jsonl", session("apple", 20).as_bytes());
-    place.write("b.jsonl", session("berry", 20).as_bytes());
+    let test_dir = TestDir::empty();
+    test_dir.write("a.jsonl", session("apple", 20).as_bytes());
+    test_dir.write("b.jsonl", session("berry", 20).as_bytes());
     for round in 0..25 {
         let command = COMMANDS[round % COMMANDS.len()];
-        let out = place.file(command.last().unwrap());
-        let children = ["a.jsonl", "b.jsonl"].map(|file| start(&place, &with_file(command, file)));
+        let out = test_dir.file(command.last().unwrap());
+        let children =
+            ["a.jsonl", "b.jsonl"].map(|file| start(&test_dir, &with_file(command, file)));
         let [a, b] = children.map(|child| child.wait_with_output().unwrap());
         let won = [a.status.success(), b.status.success()];
         assert!(
@@ -87,86 +88,86 @@ fn of_two_commands_with_one_output_the_second_fails() {
         let (_, error) = text(if won[0] { &b } else { &a });
         assert!(error.contains("already"), "{command:?}: {error}");
         std::fs::remove_file(out).unwrap();
-        assert_eq!(names(&place), ["a.jsonl", "b.jsonl"], "{command:?}");
+        assert_eq!(names(&test_dir), ["a.jsonl", "b.jsonl"], "{command:?}");
     }
 }
 
 #[test]
 fn replacing_at_the_same_time_leaves_one_whole_file() {
-    let place = Place::empty();
-    place.write("a.jsonl", session("apple", 20).as_bytes());
-    place.write("b.jsonl", session("berry", 20).as_bytes());
+    let test_dir = TestDir::empty();
+    test_dir.write("a.jsonl", session("apple", 20).as_bytes());
+    test_dir.write("b.jsonl", session("berry", 20).as_bytes());
     let args = |file| ["export", file, "-f", "html", "-o", "out.html", "--force"];
     let whole = ["a.jsonl", "b.jsonl"].map(|file| {
-        place.run(&args(file)).ok();
-        place.read("out.html")
+        test_dir.run(&args(file)).ok();
+        test_dir.read("out.html")
     });
     for _ in 0..10 {
-        let children = ["a.jsonl", "b.jsonl", "a.jsonl"].map(|file| start(&place, &args(file)));
+        let children = ["a.jsonl", "b.jsonl", "a.jsonl"].map(|file| start(&test_dir, &args(file)));
         for child in children {
             let output = child.wait_with_output().unwrap();
             assert!(output.status.success(), "{:?}", text(&output));
         }
-        assert!(whole.contains(&place.read("out.html")), "neither the one nor the other");
-        assert_eq!(names(&place), ["a.jsonl", "b.jsonl", "out.html"]);
+        assert!(whole.contains(&test_dir.read("out.html")), "neither the one nor the other");
+        assert_eq!(names(&test_dir), ["a.jsonl", "b.jsonl", "out.html"]);
     }
 }
 
 #[test]
 fn what_has_the_name_of_an_output_is_not_followed_or_overwritten() {
-    let place = Place::empty();
-    place.write("a.jsonl", session("apple", 4).as_bytes());
+    let test_dir = TestDir::empty();
+    test_dir.write("a.jsonl", session("apple", 4).as_bytes());
     for command in COMMANDS {
         let name = command.last().unwrap();
         let args = with_file(command, "a.jsonl");
         let refused = || {
-            let Ran { code, stderr, .. } = place.run(&args);
+            let Ran { code, stderr, .. } = test_dir.run(&args);
             assert_eq!(code, 1, "{command:?}");
             assert!(stderr.contains("already"), "{command:?}: {stderr}");
-            std::fs::remove_file(place.file(name)).unwrap();
+            std::fs::remove_file(test_dir.file(name)).unwrap();
         };
-        place.write("precious", b"precious");
-        symlink("precious", place.file(name)).unwrap();
+        test_dir.write("precious", b"precious");
+        symlink("precious", test_dir.file(name)).unwrap();
         refused();
-        symlink("nowhere", place.file(name)).unwrap();
+        symlink("nowhere", test_dir.file(name)).unwrap();
         refused();
-        assert!(!place.file("nowhere").exists(), "{command:?}");
-        std::fs::hard_link(place.file("precious"), place.file(name)).unwrap();
+        assert!(!test_dir.file("nowhere").exists(), "{command:?}");
+        std::fs::hard_link(test_dir.file("precious"), test_dir.file(name)).unwrap();
         refused();
         // Names that earlier versions used while they wrote.
         let old = [".tmp", ".converting.tmp", ".redacting.tmp"].map(|end| format!("{name}{end}"));
         for old in &old {
-            symlink("precious", place.file(old)).unwrap();
+            symlink("precious", test_dir.file(old)).unwrap();
         }
-        assert_eq!(place.run(&args).code, 0, "{command:?}");
-        assert!(old.iter().all(|old| place.file(old).is_symlink()), "{command:?}");
-        old.iter().for_each(|old| std::fs::remove_file(place.file(old)).unwrap());
-        assert_eq!(place.read("precious"), "precious", "{command:?}");
-        std::fs::remove_file(place.file(name)).unwrap();
+        assert_eq!(test_dir.run(&args).code, 0, "{command:?}");
+        assert!(old.iter().all(|old| test_dir.file(old).is_symlink()), "{command:?}");
+        old.iter().for_each(|old| std::fs::remove_file(test_dir.file(old)).unwrap());
+        assert_eq!(test_dir.read("precious"), "precious", "{command:?}");
+        std::fs::remove_file(test_dir.file(name)).unwrap();
     }
 }
 
 #[test]
 fn an_export_that_replaces_replaces_the_name_and_keeps_nothing_of_the_old_file() {
-    let place = Place::empty();
-    place.write("a.jsonl", session("apple", 4).as_bytes());
-    place.write("precious", b"precious");
-    let export = || place.run(&["export", "a.jsonl", "-o", "out.md", "--force"]);
-    symlink("precious", place.file("out.md")).unwrap();
+    let test_dir = TestDir::empty();
+    test_dir.write("a.jsonl", session("apple", 4).as_bytes());
+    test_dir.write("precious", b"precious");
+    let export = || test_dir.run(&["export", "a.jsonl", "-o", "out.md", "--force"]);
+    symlink("precious", test_dir.file("out.md")).unwrap();
     export().ok();
-    assert!(!place.file("out.md").is_symlink());
-    assert_eq!(place.read("precious"), "precious");
-    std::fs::remove_file(place.file("out.md")).unwrap();
-    std::fs::hard_link(place.file("precious"), place.file("out.md")).unwrap();
-    std::fs::set_permissions(place.file("precious"), PermissionsExt::from_mode(0o666)).unwrap();
+    assert!(!test_dir.file("out.md").is_symlink());
+    assert_eq!(test_dir.read("precious"), "precious");
+    std::fs::remove_file(test_dir.file("out.md")).unwrap();
+    std::fs::hard_link(test_dir.file("precious"), test_dir.file("out.md")).unwrap();
+    std::fs::set_permissions(test_dir.file("precious"), PermissionsExt::from_mode(0o666)).unwrap();
     export().ok();
-    assert_eq!(place.read("precious"), "precious");
-    let about = place.file("out.md").metadata().unwrap();
+    assert_eq!(test_dir.read("precious"), "precious");
+    let about = test_dir.file("out.md").metadata().unwrap();
     assert_eq!((about.mode() & 0o777, about.nlink()), (0o600, 1));
-    let refused = place.run(&["export", "a.jsonl", "-o", "/dev/null", "--force"]).failed();
+    let refused = test_dir.run(&["export", "a.jsonl", "-o", "/dev/null", "--force"]).failed();
     assert!(refused.contains("not a regular file"), "{refused}");
-    std::fs::create_dir(place.file("dir.md")).unwrap();
-    place.run(&["export", "a.jsonl", "-o", "dir.md", "--force"]).failed();
+    std::fs::create_dir(test_dir.file("dir.md")).unwrap();
+    test_dir.run(&["export", "a.jsonl", "-o", "dir.md", "--force"]).failed();
 }
 
 fn signal(child: &Child, name: &str) {
@@ -175,11 +176,11 @@ fn signal(child: &Child, name: &str) {
 }
 
 /// The unfinished file of a command, once there is one; `None` if the command ends without.
-fn unfinished(place: &Place, child: &mut Child) -> Option<PathBuf> {
+fn unfinished(test_dir: &TestDir, child: &mut Child) -> Option<PathBuf> {
     loop {
-        let found = names(place).into_iter().find(|name| name.ends_with(".tmp"));
+        let found = names(test_dir).into_iter().find(|name| name.ends_with(".tmp"));
         if let Some(name) = found {
-            return Some(place.file(&name));
+            return Some(test_dir.file(&name));
         }
         if child.try_wait().unwrap().is_some() {
             return None;
@@ -189,12 +190,12 @@ fn unfinished(place: &Place, child: &mut Child) -> Option<PathBuf> {
 }
 
 /// Stops a command in the middle of writing, and lets a signal end it there. Returns whether that worked.
-fn is_interrupted(place: &Place, args: &[&str], name: &str, number: i32) -> bool {
+fn is_interrupted(test_dir: &TestDir, args: &[&str], name: &str, number: i32) -> bool {
     // A command that has published its file before the signal arrives proves nothing: it is tried again.
     for _ in 0..20 {
-        let before = names(place);
-        let mut child = start(place, args);
-        if let Some(temporary) = unfinished(place, &mut child) {
+        let before = names(test_dir);
+        let mut child = start(test_dir, args);
+        if let Some(temporary) = unfinished(test_dir, &mut child) {
             signal(&child, "STOP");
             let is_unfinished = temporary.exists();
             signal(&child, name);
@@ -202,7 +203,7 @@ fn is_interrupted(place: &Place, args: &[&str], name: &str, number: i32) -> bool
             let output = child.wait_with_output().unwrap();
             if is_unfinished && !output.status.success() {
                 assert_eq!(output.status.signal(), Some(number), "{args:?}: {:?}", text(&output));
-                let after = names(place);
+                let after = names(test_dir);
                 let is_left = after.iter().any(|name| name.ends_with(".tmp"));
                 assert!(!is_left, "{args:?}: {after:?}");
                 if after == before {
@@ -210,8 +211,8 @@ fn is_interrupted(place: &Place, args: &[&str], name: &str, number: i32) -> bool
                 }
             }
         }
-        for new in names(place).iter().filter(|name| !before.contains(name)) {
-            std::fs::remove_file(place.file(new)).unwrap();
+        for new in names(test_dir).iter().filter(|name| !before.contains(name)) {
+            std::fs::remove_file(test_dir.file(new)).unwrap();
         }
     }
     false
@@ -228,21 +229,21 @@ fn is_ignored(number: i32) -> bool {
 
 #[test]
 fn a_command_that_is_stopped_leaves_no_unfinished_file() {
-    let place = Place::empty();
-    place.write("a.jsonl", session("apple", 20_000).as_bytes());
+    let test_dir = TestDir::empty();
+    test_dir.write("a.jsonl", session("apple", 20_000).as_bytes());
     for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
         if is_ignored(number) {
             eprintln!("SIG{name} is ignored in this environment: not tried");
             continue;
         }
         let args = ["export", "a.jsonl", "-o", "out.html"];
-        assert!(is_interrupted(&place, &args, name, number), "{name}: it was always faster");
+        assert!(is_interrupted(&test_dir, &args, name, number), "{name}: it was always faster");
     }
     for args in [
         &["convert", "a.jsonl", "--to", "omp", "-o", "out.jsonl"][..],
         &["redact", "a.jsonl", "-o", "out.jsonl"],
         &["fork", "a.jsonl", "--dir", "."],
     ] {
-        assert!(is_interrupted(&place, args, "TERM", 15), "{args:?} was always faster");
+        assert!(is_interrupted(&test_dir, args, "TERM", 15), "{args:?} was always faster");
     }
 }

@@ -1,21 +1,21 @@
 //! Tests that a reader which closes a pipe early causes no error.
 
-use crate::support::{Lines, Place, user};
+use crate::support::{Lines, TestDir, user};
 use std::io::{Read, Write};
 use std::process::Stdio;
 
 /// Returns a session whose output fills every pipe.
-fn long() -> Place {
+fn long() -> TestDir {
     let mut lines = vec![user("n0", None, 0, "start")];
     for at in 1..5000 {
         lines.push(user(&format!("n{at}"), Some(&format!("n{}", at - 1)), 1, &"word ".repeat(30)));
     }
-    Place::with(&lines)
+    TestDir::with(&lines)
 }
 
 #[test]
 fn a_closed_pipe_ends_the_program_quietly() {
-    let place = long();
+    let test_dir = long();
     let commands: [&[&str]; 6] = [
         &["tree", "s.jsonl"],
         &["tree", "s.jsonl", "--json"],
@@ -25,7 +25,7 @@ fn a_closed_pipe_ends_the_program_quietly() {
         &["context", "s.jsonl", "--json"],
     ];
     for args in commands {
-        let mut command = place.command(args);
+        let mut command = test_dir.command(args);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut first = [0; 10];
         child.stdout.take().unwrap().read_exact(&mut first).unwrap();
@@ -38,11 +38,11 @@ fn a_closed_pipe_ends_the_program_quietly() {
 #[cfg(target_os = "linux")]
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
-    let place = long();
+    let test_dir = long();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     for args in [&["tree", "s.jsonl"][..], &["--help"], &["--version"], &[]] {
         let full = full.try_clone().unwrap();
-        let output = place.command(args).stdin(Stdio::null()).stdout(full).output().unwrap();
+        let output = test_dir.command(args).stdin(Stdio::null()).stdout(full).output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         assert!(error.starts_with("error: cannot write the output: "), "{args:?}: {error}");
@@ -51,8 +51,8 @@ fn output_that_cannot_be_written_is_an_error() {
 
 #[test]
 fn entries_are_appended_even_if_the_reader_of_their_ids_is_gone() {
-    let place = Place::empty();
-    let mut command = place.command(&["append", "s.jsonl", "--stdin"]);
+    let test_dir = TestDir::empty();
+    let mut command = test_dir.command(&["append", "s.jsonl", "--stdin"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     let line = b"{\"type\":\"custom\",\"customType\":\"x\"}\n";
@@ -65,5 +65,5 @@ fn entries_are_appended_even_if_the_reader_of_their_ids_is_gone() {
     }
     drop(input);
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    assert_eq!(place.read("s.jsonl").lines().count(), 7);
+    assert_eq!(test_dir.read("s.jsonl").lines().count(), 7);
 }

@@ -2,7 +2,7 @@
 
 #![cfg(unix)]
 
-use crate::support::Place;
+use crate::support::TestDir;
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
@@ -84,15 +84,15 @@ fn variable(line: &str) -> Option<&str> {
 
 /// Runs a line in a shell that finds the program, with the environment of a test and the variables
 /// that earlier lines have set.
-fn run(place: &Place, line: &str, variables: &mut HashMap<String, String>) -> (i32, String) {
+fn run(test_dir: &TestDir, line: &str, variables: &mut HashMap<String, String>) -> (i32, String) {
     let program = Path::new(env!("CARGO_BIN_EXE_treering")).parent().unwrap();
     let mut paths = vec![program.to_owned()];
     paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
     let mut shell = Command::new("sh");
     let name = variable(line);
     let script = name.map_or(line.to_owned(), |name| format!("{line}; printf %s ${name}"));
-    shell.args(["-c", &script]).current_dir(place.path()).envs(&*variables);
-    for (name, value) in place.command(&[]).get_envs() {
+    shell.args(["-c", &script]).current_dir(test_dir.path()).envs(&*variables);
+    for (name, value) in test_dir.command(&[]).get_envs() {
         match value {
             Some(value) => shell.env(name, value),
             None => shell.env_remove(name),
@@ -114,9 +114,9 @@ fn every_example_of_the_readme_works_as_it_is_typed() {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let steps = steps(&std::fs::read_to_string(readme).unwrap());
     assert!(steps.len() > 15, "{steps:?}");
-    let (place, mut ids, mut variables) = (Place::empty(), Ids::default(), HashMap::new());
+    let (test_dir, mut ids, mut variables) = (TestDir::empty(), Ids::default(), HashMap::new());
     for Step { command, shown } in &steps {
-        let (code, printed) = run(&place, command, &mut variables);
+        let (code, printed) = run(&test_dir, command, &mut variables);
         // `doctor` fails if it finds a problem, and a search if it finds nothing.
         let may_fail =
             ["treering doctor", "treering search"].iter().any(|c| command.starts_with(c));
@@ -165,7 +165,7 @@ fn every_command_line_of_the_documents_exists() {
         let files = std::fs::read_dir(root.join(dir)).unwrap().map(|file| file.unwrap().path());
         documents.extend(files.filter(|file| file.extension().is_some_and(|ext| ext == "md")));
     }
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     let mut variables: HashMap<String, String> =
         [("question", "0c"), ("red", "91")].map(|(name, id)| (name.into(), id.into())).into();
     let mut number = 0;
@@ -173,7 +173,7 @@ fn every_command_line_of_the_documents_exists() {
         for line in command_lines(&std::fs::read_to_string(&document).unwrap()) {
             number += 1;
             // An option that does not exist is an error, even if help is asked for after it.
-            let (code, _) = run(&place, &format!("{line} --help"), &mut variables);
+            let (code, _) = run(&test_dir, &format!("{line} --help"), &mut variables);
             assert_eq!(code, 0, "{}: {line}", document.display());
         }
     }
@@ -187,14 +187,14 @@ fn the_interactive_examples_of_the_readme_need_only_a_terminal_or_a_model() {
     let (_, tour) = readme.split_once("\n## A tour\n").unwrap();
     let (tour, _) = tour.split_once("\n## Agents\n").unwrap();
     let blocks = tour.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-    let place = Place::empty();
-    place.run(&["demo", "--dir", "."]).ok();
+    let test_dir = TestDir::empty();
+    test_dir.run(&["demo", "--dir", "."]).ok();
     let mut number = 0;
     for line in blocks.flat_map(str::lines) {
         number += 1;
         let words = line.split(" #").next().unwrap().replace("\"Name a color.\"", "Name");
         let args: Vec<&str> = words.split_whitespace().skip(1).collect();
-        let ran = place.run(&args);
+        let ran = test_dir.run(&args);
         let reasons = ["the interface needs a terminal", "no model is configured", "no session to"];
         let is_expected = ran.code == 0 || reasons.iter().any(|why| ran.stderr.contains(why));
         assert!(is_expected, "{line}: {}", ran.stderr);

@@ -9,7 +9,7 @@
 mod lines;
 
 use crate::hostile::evil_session;
-use crate::support::{Place, assistant, entry, header, message, user};
+use crate::support::{TestDir, assistant, entry, header, message, user};
 use lines::{COMMANDS, LOOKS, ON_A_SESSION, ON_AN_ENTRY, SENSELESS};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -41,12 +41,12 @@ fn wide_session() -> Vec<String> {
 }
 
 /// Returns a directory with all that the command lines speak of.
-fn place() -> Place {
-    let place = Place::with_story();
+fn test_dir() -> TestDir {
+    let test_dir = TestDir::with_story();
     let lines = |lines: &[String]| lines.join("\n") + "\n";
     let other = header().replace("demo-1", "demo-2");
     let answer = assistant("c2", "c1", 9, json!([{"type": "text", "text": "Nothing much."}]));
-    place.write(
+    test_dir.write(
         "other.jsonl",
         lines(&[other, user("c1", None, 8, "And there?"), answer]).as_bytes(),
     );
@@ -54,29 +54,29 @@ fn place() -> Place {
     let orphan = user("d2", Some("gone"), 10, "Who am I?");
     let torn = "{\"type\":\"message\",\"id\":\"d3".to_owned();
     let bad = [third, user("d1", None, 9, "Is it all here?"), "{broken".to_owned(), orphan, torn];
-    place.write("bad.jsonl", lines(&bad).as_bytes());
+    test_dir.write("bad.jsonl", lines(&bad).as_bytes());
     let old = r#"{"type":"session","id":"demo-4","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/project"}
 {"type":"message","timestamp":"2026-01-05T09:01:00.000Z","message":{"role":"user","content":"Old times."}}
 "#;
-    place.write("old.jsonl", old.as_bytes());
+    test_dir.write("old.jsonl", old.as_bytes());
     let fifth = header().replace("demo-1", "demo-5");
     let key = format!("My key is sk-ant-{}, keep it.", "api03-".to_owned() + &"aB3dE6".repeat(15));
-    place.write("secret.jsonl", lines(&[fifth, user("a1", None, 1, &key)]).as_bytes());
-    place.write("notes.jsonl", b"Buy milk.\n");
-    place.write("empty.jsonl", b"");
-    std::fs::create_dir_all(place.file("elsewhere")).unwrap();
+    test_dir.write("secret.jsonl", lines(&[fifth, user("a1", None, 1, &key)]).as_bytes());
+    test_dir.write("notes.jsonl", b"Buy milk.\n");
+    test_dir.write("empty.jsonl", b"");
+    std::fs::create_dir_all(test_dir.file("elsewhere")).unwrap();
     // Leftovers, deeper than any other command looks for sessions.
     let silent = header().replace("demo-1", "demo-6") + "\n";
     for (name, text) in
-        [("a", &place.read("s.jsonl")), ("b", &place.read("s.jsonl")), ("c", &silent)]
+        [("a", &test_dir.read("s.jsonl")), ("b", &test_dir.read("s.jsonl")), ("c", &silent)]
     {
-        place.write(&format!("out/of/the/usual/way/{name}.jsonl"), text);
+        test_dir.write(&format!("out/of/the/usual/way/{name}.jsonl"), text);
     }
-    place.write("out/of/the/usual/way/a.jsonl.123-0.tmp", "x");
-    let way = place.file("out/of/the/usual/way");
-    settle(place.path());
+    test_dir.write("out/of/the/usual/way/a.jsonl.123-0.tmp", "x");
+    let way = test_dir.file("out/of/the/usual/way");
+    settle(test_dir.path());
     settle(&way);
-    place
+    test_dir
 }
 
 /// Makes the files in a directory ones that were written this morning, a minute after the other.
@@ -122,12 +122,12 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// Returns the terminal output of these command lines.
-fn typed(place: &Place, lines: impl IntoIterator<Item: AsRef<str>>) -> String {
+fn typed(test_dir: &TestDir, lines: impl IntoIterator<Item: AsRef<str>>) -> String {
     let mut seen = String::new();
     for line in lines {
         let line = line.as_ref();
         let words = words(line);
-        let mut command = place.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut command = test_dir.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
         command.env("TREERING_NOW", "2026-01-05T12:00:00Z").stdin(std::process::Stdio::null());
         let output = command.output().unwrap();
         writeln!(seen, "$ treering {line}").unwrap();
@@ -140,7 +140,7 @@ fn typed(place: &Place, lines: impl IntoIterator<Item: AsRef<str>>) -> String {
             code => writeln!(seen, "exit {}\n", code.unwrap()).unwrap(),
         }
     }
-    steady(place, &seen)
+    steady(test_dir, &seen)
 }
 
 /// Very long outputs are cut.
@@ -153,11 +153,11 @@ fn abridged(text: &str) -> String {
 }
 
 /// Without what differs from run to run.
-fn steady(place: &Place, text: &str) -> String {
-    let real = place.path().canonicalize().unwrap();
+fn steady(test_dir: &TestDir, text: &str) -> String {
+    let real = test_dir.path().canonicalize().unwrap();
     let text = text.replace(env!("CARGO_BIN_EXE_treering"), "treering");
     let text = text.replace(real.to_str().unwrap(), "DIR");
-    let text = timeless(&text.replace(place.path().to_str().unwrap(), "DIR"));
+    let text = timeless(&text.replace(test_dir.path().to_str().unwrap(), "DIR"));
     let (mut out, mut rest) = (String::new(), text.as_str());
     while let Some(first) = rest.chars().next() {
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
@@ -222,7 +222,7 @@ fn check(name: &str, seen: &str) {
 #[test]
 fn what_every_command_prints() {
     for (name, lines) in commands_tried() {
-        check(name, &typed(&place(), lines));
+        check(name, &typed(&test_dir(), lines));
     }
 }
 
@@ -237,7 +237,7 @@ fn messages_of_every_command_about_files_that_are_not_sessions() {
     ] {
         // Each on its own: some of them move files.
         let lines = about(ON_A_SESSION, "FILE", file);
-        let seen: String = lines.iter().map(|line| typed(&place(), [line])).collect();
+        let seen: String = lines.iter().map(|line| typed(&test_dir(), [line])).collect();
         check(&format!("error-{name}"), &seen);
     }
 }
@@ -245,33 +245,33 @@ fn messages_of_every_command_about_files_that_are_not_sessions() {
 /// Even by those who may read everything.
 #[test]
 fn messages_of_every_command_about_unreadable_files() {
-    let place = place();
-    std::os::unix::fs::symlink("loop.jsonl", place.file("loop.jsonl")).unwrap();
-    check("error-unreadable", &typed(&place, about(ON_A_SESSION, "FILE", "loop.jsonl")));
+    let test_dir = test_dir();
+    std::os::unix::fs::symlink("loop.jsonl", test_dir.file("loop.jsonl")).unwrap();
+    check("error-unreadable", &typed(&test_dir, about(ON_A_SESSION, "FILE", "loop.jsonl")));
 }
 
 #[test]
 fn messages_of_every_command_about_unknown_and_ambiguous_entries() {
     for (name, id) in [("unknown", "zz"), ("ambiguous", "b")] {
-        let seen = typed(&place(), about(ON_AN_ENTRY, "ID", id));
+        let seen = typed(&test_dir(), about(ON_AN_ENTRY, "ID", id));
         check(&format!("error-{name}-entry"), &seen);
     }
 }
 
 #[test]
 fn messages_about_wrong_command_lines() {
-    check("error-usage", &typed(&place(), SENSELESS.trim().lines()));
+    check("error-usage", &typed(&test_dir(), SENSELESS.trim().lines()));
 }
 
 #[test]
 fn messages_about_a_wrong_configuration() {
     let mut seen = String::new();
     for config in ["[ui\n", "[ui]\ntime = \"late\"\n", "[nonsense]\nx = 1\n", "\u{1b}[2J = 1\n"] {
-        let place = place();
-        place.write("home/.config/treering/config.toml", config.as_bytes());
+        let test_dir = test_dir();
+        test_dir.write("home/.config/treering/config.toml", config.as_bytes());
         writeln!(seen, "# {}", config.escape_debug()).unwrap();
         let lines = ["config", "ls .", "compact s.jsonl --keep-recent 1", "config init"];
-        seen += &typed(&place, lines);
+        seen += &typed(&test_dir, lines);
     }
     check("error-config", &seen);
 }
@@ -279,14 +279,14 @@ fn messages_about_a_wrong_configuration() {
 #[test]
 fn how_malicious_content_is_shown() {
     for (name, session) in [("evil", evil_session()), ("wide", wide_session())] {
-        let place = Place::with(&session);
-        check(&format!("hostile-{name}"), &typed(&place, about(LOOKS, "FILE", "s.jsonl")));
+        let test_dir = TestDir::with(&session);
+        check(&format!("hostile-{name}"), &typed(&test_dir, about(LOOKS, "FILE", "s.jsonl")));
     }
 }
 
 /// Returns the commands that the program itself lists.
 fn commands() -> BTreeSet<String> {
-    let help = Place::empty().run(&["--help"]).ok();
+    let help = TestDir::empty().run(&["--help"]).ok();
     let list = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next());
     let names = list.unwrap().lines().filter_map(|line| line.split_whitespace().next());
     names.map(str::to_owned).collect()
@@ -300,7 +300,7 @@ fn no_command_is_without_a_snapshot() {
         let is_of_it = |line: &&str| words(line)[0] == name;
         let of_it = || lines.iter().copied().filter(is_of_it);
         assert!(of_it().next().is_some(), "{name} is not tried");
-        let help = Place::empty().run(&[name, "--help"]).ok();
+        let help = TestDir::empty().run(&[name, "--help"]).ok();
         let usage = help.split("Usage:").nth(1).unwrap();
         let has_json = usage.lines().any(|line| line.trim_start().starts_with("--json"));
         assert_eq!(has_json, of_it().any(|line| line.contains("--json")), "{name} --json");
@@ -313,13 +313,13 @@ fn no_command_is_without_a_snapshot() {
 
 #[test]
 fn what_differs_from_run_to_run_is_hidden_and_nothing_else() {
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     for same in [
         "a1 2026-01-05T09:01:00.000Z assistant 1767603660000 12:00 -1 --json",
         "a date such as 2026-01-31, or 宽字符-很宽 und 2026-13",
         "- 宽2026-01-05\n-",
     ] {
-        assert_eq!(steady(&place, same), same);
+        assert_eq!(steady(&test_dir, same), same);
     }
     for (text, expected) in [
         ("0a1b2c3d: x", "########: x"),
@@ -331,6 +331,6 @@ fn what_differs_from_run_to_run_is_hidden_and_nothing_else() {
         ),
         ("\"timestamp\":1794814119123}", "\"timestamp\":#############}"),
     ] {
-        assert_eq!(steady(&place, text), expected);
+        assert_eq!(steady(&test_dir, text), expected);
     }
 }

@@ -1,4 +1,4 @@
-use crate::support::{Place, entry, header, message, user};
+use crate::support::{TestDir, entry, header, message, user};
 use serde_json::{Value, json};
 
 /// Returns an answer with a cost; `None` for an unknown one.
@@ -34,7 +34,7 @@ pub(crate) fn lines() -> Vec<String> {
 
 #[test]
 fn for_people_there_are_facts_and_tables() {
-    let shown = Place::with(&lines()).run(&["stats", "s.jsonl"]).ok();
+    let shown = TestDir::with(&lines()).run(&["stats", "s.jsonl"]).ok();
     insta::assert_snapshot!(shown, @"
     session   demo-1  (pi)
     entries   5 entries, 2 branches
@@ -62,8 +62,8 @@ fn for_people_there_are_facts_and_tables() {
 
 #[test]
 fn as_json_it_is_one_object() {
-    let place = Place::with(&lines());
-    let stats = &place.run(&["stats", "s.jsonl", "--json"]).json()[0];
+    let test_dir = TestDir::with(&lines());
+    let stats = &test_dir.run(&["stats", "s.jsonl", "--json"]).json()[0];
     let usage = json!({"requests": 4, "input": 5105, "output": 35, "cacheRead": 3000, "cacheWrite": 0,
                        "totalTokens": 8140, "cost": 1.75, "costComputed": false, "unpriced": 1});
     assert_eq!(stats["usage"], usage);
@@ -78,46 +78,46 @@ fn as_json_it_is_one_object() {
     assert_eq!(stats["sessions"][0]["id"], "demo-1");
     assert_eq!(stats["shared"]["requests"], 0);
 
-    let branch = &place.run(&["stats", "s.jsonl", "--json", "--branch", "b2"]).json()[0];
+    let branch = &test_dir.run(&["stats", "s.jsonl", "--json", "--branch", "b2"]).json()[0];
     assert_eq!((&branch["usage"]["input"], &branch["entries"]), (&json!(5000), &json!(3)));
-    let b2 = &place.run(&["stats", "s.jsonl", "--json", "--branch", "b2"]).json()[0]["usage"];
+    let b2 = &test_dir.run(&["stats", "s.jsonl", "--json", "--branch", "b2"]).json()[0]["usage"];
     assert_eq!((&b2["cost"], &b2["unpriced"]), (&json!(0.5), &json!(1)));
 }
 
 #[test]
 fn what_several_files_share_is_counted_once() {
-    let place = Place::with(&lines());
+    let test_dir = TestDir::with(&lines());
     let mut fork = lines()[..2].to_vec();
     fork.push(paid("z9", "b1", 9, 7, Some(0.125)));
     let fork = format!("{}\n{}\n", header().replace("demo-1", "demo-2"), fork.join("\n"));
-    place.write("f.jsonl", fork.as_bytes());
-    let stats = &place.run(&["stats", "s.jsonl", "f.jsonl", "--json"]).json()[0];
+    test_dir.write("f.jsonl", fork.as_bytes());
+    let stats = &test_dir.run(&["stats", "s.jsonl", "f.jsonl", "--json"]).json()[0];
     assert_eq!((&stats["usage"]["requests"], &stats["usage"]["cost"]), (&json!(5), &json!(1.875)));
     assert_eq!((&stats["shared"]["requests"], &stats["shared"]["cost"]), (&json!(1), &json!(0.5)));
     assert_eq!(stats["messages"], json!({"assistant": 4, "user": 1}));
     assert_eq!(stats["sessions"][1]["shared"]["input"], 2000);
-    let shown = place.run(&["stats", "s.jsonl", "f.jsonl"]).ok();
+    let shown = test_dir.run(&["stats", "s.jsonl", "f.jsonl"]).ok();
     assert!(shown.starts_with("sessions  2\n"), "{shown}");
     assert!(shown.contains("\nin several, counted once "), "{shown}");
 }
 
 #[test]
 fn a_file_that_cannot_be_read_is_named_and_the_rest_counted() {
-    let place = Place::with(&lines());
-    place.write("broken.jsonl", b"not a session\n");
-    let ran = place.run(&["stats", "s.jsonl", "broken.jsonl", "--json"]);
+    let test_dir = TestDir::with(&lines());
+    test_dir.write("broken.jsonl", b"not a session\n");
+    let ran = test_dir.run(&["stats", "s.jsonl", "broken.jsonl", "--json"]);
     assert_eq!(ran.code, 1);
     let stats: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(stats["usage"]["requests"], 4);
     assert!(ran.stderr.starts_with("warning: not counted: broken.jsonl: "), "{}", ran.stderr);
-    place.run(&["stats", "broken.jsonl"]).failed();
-    place.write("s2.jsonl", place.read("s.jsonl").as_bytes());
-    let error = place.run(&["stats", "s.jsonl", "s2.jsonl", "--branch", "b1"]).misused();
+    test_dir.run(&["stats", "broken.jsonl"]).failed();
+    test_dir.write("s2.jsonl", test_dir.read("s.jsonl").as_bytes());
+    let error = test_dir.run(&["stats", "s.jsonl", "s2.jsonl", "--branch", "b1"]).misused();
     assert!(error.starts_with("error: --branch applies to a single session\nhint: "), "{error}");
 }
 
 #[test]
 fn a_session_without_usage_has_a_note() {
-    let shown = Place::with_story().run(&["stats", "s.jsonl"]).ok();
+    let shown = TestDir::with_story().run(&["stats", "s.jsonl"]).ok();
     assert!(shown.ends_with("no usage is recorded\n"), "{shown}");
 }

@@ -1,4 +1,4 @@
-use crate::support::{Lines, Place};
+use crate::support::{Lines, TestDir};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::process::Stdio;
@@ -11,11 +11,11 @@ fn note(text: &str) -> String {
 
 #[test]
 fn every_line_is_an_entry_and_continues_the_one_before() {
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     let input = [note("one"), "\n  \n".into(), note("two"), note("three").replace('\n', "\r\n")];
-    let out = place.feed(&APPEND, input.concat().as_bytes()).ok();
+    let out = test_dir.feed(&APPEND, input.concat().as_bytes()).ok();
     let ids: Vec<&str> = out.lines().collect();
-    let file = place.read("s.jsonl");
+    let file = test_dir.read("s.jsonl");
     let entries: Vec<Value> =
         file.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(entries.len(), 3);
@@ -30,8 +30,8 @@ fn every_line_is_an_entry_and_continues_the_one_before() {
 
 #[test]
 fn an_id_is_printed_once_its_entry_is_in_the_file() {
-    let place = Place::empty();
-    let mut command = place.command(&[&APPEND[..], &["--durability", "each"]].concat());
+    let test_dir = TestDir::empty();
+    let mut command = test_dir.command(&[&APPEND[..], &["--durability", "each"]].concat());
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     let ids = Lines::of(child.stdout.take().unwrap());
@@ -39,7 +39,7 @@ fn an_id_is_printed_once_its_entry_is_in_the_file() {
         // The program has all it needs, and its input stays open: it must answer now.
         input.write_all(note(text).as_bytes()).unwrap();
         let id = ids.next();
-        let file = place.read("s.jsonl");
+        let file = test_dir.read("s.jsonl");
         assert!(file.lines().last().unwrap().contains(&id), "{id} {file}");
         assert!(file.ends_with(&format!("\"{text}\"}}\n")), "{file}");
     }
@@ -49,20 +49,20 @@ fn an_id_is_printed_once_its_entry_is_in_the_file() {
 
 #[test]
 fn a_bad_line_ends_it_and_what_came_before_stays() {
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     let input = note("one") + "\n" + &note("two") + "{\"type\":\"custom\"\n" + &note("never");
-    let ran = place.feed(&APPEND, input.as_bytes());
+    let ran = test_dir.feed(&APPEND, input.as_bytes());
     assert_eq!((ran.code, ran.stdout.lines().count()), (1, 2));
     assert!(ran.stderr.starts_with("error: input line 4: invalid entry: "), "{}", ran.stderr);
-    assert_eq!(place.read("s.jsonl").lines().count(), 3);
-    assert!(!place.read("s.jsonl").contains("never"));
+    assert_eq!(test_dir.read("s.jsonl").lines().count(), 3);
+    assert!(!test_dir.read("s.jsonl").contains("never"));
 }
 
 #[test]
 fn an_entry_that_the_session_refuses_is_a_bad_line() {
-    let place = Place::with_story();
+    let test_dir = TestDir::with_story();
     let input = note("one") + r#"{"type":"custom","customType":"x","id":"a1"}"#;
-    let ran = place.feed(&APPEND, input.as_bytes());
+    let ran = test_dir.feed(&APPEND, input.as_bytes());
     assert_eq!((ran.code, ran.stdout.lines().count()), (1, 1));
     assert!(
         ran.stderr.starts_with("error: input line 2: entry \"a1\" already exists"),
@@ -73,28 +73,28 @@ fn an_entry_that_the_session_refuses_is_a_bad_line() {
 
 #[test]
 fn nothing_in_is_nothing_done() {
-    let place = Place::empty();
-    assert_eq!(place.feed(&APPEND, b"\n\n").ok(), "");
-    assert!(!place.file("s.jsonl").exists());
-    place.feed(&APPEND, b"nonsense\n").failed();
-    assert!(!place.file("s.jsonl").exists());
+    let test_dir = TestDir::empty();
+    assert_eq!(test_dir.feed(&APPEND, b"\n\n").ok(), "");
+    assert!(!test_dir.file("s.jsonl").exists());
+    test_dir.feed(&APPEND, b"nonsense\n").failed();
+    assert!(!test_dir.file("s.jsonl").exists());
 }
 
 #[test]
 fn the_last_line_needs_no_newline() {
-    let place = Place::empty();
-    let out = place.feed(&APPEND, note("one").trim_end().as_bytes()).ok();
+    let test_dir = TestDir::empty();
+    let out = test_dir.feed(&APPEND, note("one").trim_end().as_bytes()).ok();
     assert_eq!(out.lines().count(), 1);
 }
 
 #[test]
 fn the_parent_is_for_the_first_entry_and_entries_may_bring_their_own() {
-    let place = Place::with_story();
+    let test_dir = TestDir::with_story();
     let input =
         note("one") + &note("two") + r#"{"type":"custom","customType":"x","parentId":"a1"}"#;
-    let out = place.feed(&[&APPEND[..], &["--parent", "a2"]].concat(), input.as_bytes()).ok();
+    let out = test_dir.feed(&[&APPEND[..], &["--parent", "a2"]].concat(), input.as_bytes()).ok();
     let ids: Vec<&str> = out.lines().collect();
-    let tree = place.run(&["tree", "s.jsonl", "--json"]).json();
+    let tree = test_dir.run(&["tree", "s.jsonl", "--json"]).json();
     let parent = |id: &str| tree.iter().find(|node| node["id"] == id).unwrap()["parentId"].clone();
     assert_eq!(
         [parent(ids[0]), parent(ids[1]), parent(ids[2])],
@@ -104,8 +104,8 @@ fn the_parent_is_for_the_first_entry_and_entries_may_bring_their_own() {
 
 #[test]
 fn an_expected_leaf_is_expected_all_along() {
-    let place = Place::with_story();
-    let mut command = place.command(&[&APPEND[..], &["--expect-leaf", "b4"]].concat());
+    let test_dir = TestDir::with_story();
+    let mut command = test_dir.command(&[&APPEND[..], &["--expect-leaf", "b4"]].concat());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
@@ -114,7 +114,7 @@ fn an_expected_leaf_is_expected_all_along() {
         input.write_all(note(text).as_bytes()).unwrap();
         ids.next();
     }
-    let other = place.run(&["append", "s.jsonl", "--user", "me first"]).ok();
+    let other = test_dir.run(&["append", "s.jsonl", "--user", "me first"]).ok();
     input.write_all(note("three").as_bytes()).unwrap();
     drop(input);
     assert_eq!(child.wait().unwrap().code(), Some(1));
@@ -122,30 +122,30 @@ fn an_expected_leaf_is_expected_all_along() {
     child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
     assert!(error.starts_with("error: input line 3: the leaf has moved"), "{error}");
     assert!(error.contains(other.trim_end()), "{error}");
-    assert!(!place.read("s.jsonl").contains("three"));
+    assert!(!test_dir.read("s.jsonl").contains("three"));
 }
 
 #[test]
 fn entries_are_bytes() {
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     let input =
         b"{\"type\":\"custom\",\"customType\":\"\xff\\ud800\",\"data\":{\"b\":1,\"a\":1e400}}\n";
-    let out = place.feed(&APPEND, input).ok();
+    let out = test_dir.feed(&APPEND, input).ok();
     assert_eq!(out.lines().count(), 1);
-    let file = std::fs::read(place.file("s.jsonl")).unwrap();
+    let file = std::fs::read(test_dir.file("s.jsonl")).unwrap();
     assert!(file.ends_with(b"\"customType\":\"\xff\\ud800\",\"data\":{\"b\":1,\"a\":1e400}}\n"));
 }
 
 /// Appends one entry, deletes the file, appends another; how that ended.
-fn with_the_file_deleted(place: &Place, flags: &[&str]) -> (bool, String) {
-    let mut command = place.command(&[&APPEND[..], flags].concat());
+fn with_the_file_deleted(test_dir: &TestDir, flags: &[&str]) -> (bool, String) {
+    let mut command = test_dir.command(&[&APPEND[..], flags].concat());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     let ids = Lines::of(child.stdout.take().unwrap());
     input.write_all(note("one").as_bytes()).unwrap();
     ids.next();
-    std::fs::remove_file(place.file("s.jsonl")).unwrap();
+    std::fs::remove_file(test_dir.file("s.jsonl")).unwrap();
     input.write_all(note("two").as_bytes()).unwrap();
     drop(input);
     let mut output = String::new();
@@ -155,21 +155,21 @@ fn with_the_file_deleted(place: &Place, flags: &[&str]) -> (bool, String) {
 
 #[test]
 fn a_deleted_file_is_an_error_and_is_not_made_again() {
-    let place = Place::empty();
-    let (done, output) = with_the_file_deleted(&place, &[]);
+    let test_dir = TestDir::empty();
+    let (done, output) = with_the_file_deleted(&test_dir, &[]);
     assert!(
         !done && output.contains("the session's file was deleted\nhint: nothing was written"),
         "{output}"
     );
-    assert!(!place.file("s.jsonl").exists());
+    assert!(!test_dir.file("s.jsonl").exists());
 }
 
 #[test]
 fn a_deleted_file_is_written_again_with_the_option() {
-    let place = Place::empty();
-    let (done, output) = with_the_file_deleted(&place, &["--recreate"]);
+    let test_dir = TestDir::empty();
+    let (done, output) = with_the_file_deleted(&test_dir, &["--recreate"]);
     assert!(done, "{output}");
-    let file = place.read("s.jsonl");
+    let file = test_dir.read("s.jsonl");
     assert_eq!(file.lines().count(), 3, "header, one, two: {file}");
     assert!(file.contains("\"one\"") && file.contains("\"two\""), "{file}");
 }

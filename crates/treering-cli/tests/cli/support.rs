@@ -46,34 +46,34 @@ impl Ran {
 }
 
 /// A temporary directory, with `s.jsonl` as the session of most tests.
-pub(crate) struct Place {
-    place: treering_testkit::place::Place,
+pub(crate) struct TestDir {
+    test_dir: treering_testkit::test_dir::TestDir,
 }
 
-impl Deref for Place {
-    type Target = treering_testkit::place::Place;
+impl Deref for TestDir {
+    type Target = treering_testkit::test_dir::TestDir;
 
     fn deref(&self) -> &Self::Target {
-        &self.place
+        &self.test_dir
     }
 }
 
-impl Place {
+impl TestDir {
     pub(crate) fn empty() -> Self {
-        Place { place: Default::default() }
+        TestDir { test_dir: Default::default() }
     }
 
     /// Creates a directory with a session of a header and these lines.
     pub(crate) fn with(lines: &[String]) -> Self {
-        let place = Place::empty();
+        let test_dir = TestDir::empty();
         let all: String = [header()].iter().chain(lines).map(|line| format!("{line}\n")).collect();
-        place.write("s.jsonl", all.as_bytes());
-        place
+        test_dir.write("s.jsonl", all.as_bytes());
+        test_dir
     }
 
     /// Creates a directory with the session of [`story`].
     pub(crate) fn with_story() -> Self {
-        Place::with(&story())
+        TestDir::with(&story())
     }
 
     /// Returns the program in this directory, independent of the caller's terminal and settings for

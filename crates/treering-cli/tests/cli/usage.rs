@@ -1,20 +1,20 @@
-use crate::support::Place;
+use crate::support::TestDir;
 
 #[test]
 fn without_arguments_there_is_help() {
-    let help = Place::empty().run(&[]).ok();
+    let help = TestDir::empty().run(&[]).ok();
     assert!(help.contains("\nUsage: treering [OPTIONS] [COMMAND]\n"), "{help}");
     assert!(help.contains("treering demo"), "{help}");
 }
 
 #[test]
 fn every_command_is_in_the_help_and_has_its_own() {
-    let place = Place::empty();
-    let help = place.run(&["--help"]).ok();
+    let test_dir = TestDir::empty();
+    let help = test_dir.run(&["--help"]).ok();
     let commands = "context log tree branches show stats append goto pop label name fork cherry-pick merge diff edit-context compact ls tail watch rm archive unarchive move gc doctor migrate demo config completions man help";
     for command in commands.split(' ') {
         assert!(help.contains(&format!("\n  {command} ")), "{command}: {help}");
-        let own = place.run(&[command, "--help"]).ok();
+        let own = test_dir.run(&[command, "--help"]).ok();
         assert!(own.contains(&format!("Usage: treering {command} ")), "{own}");
         assert!(!own.starts_with("Usage"), "{command} has no description: {own}");
         assert!(!own.contains("--quiet"), "{own}");
@@ -24,12 +24,12 @@ fn every_command_is_in_the_help_and_has_its_own() {
 #[test]
 fn there_is_a_version() {
     let version = format!("treering {}\n", env!("CARGO_PKG_VERSION"));
-    assert_eq!(Place::empty().run(&["--version"]).ok(), version);
+    assert_eq!(TestDir::empty().run(&["--version"]).ok(), version);
 }
 
 #[test]
 fn what_makes_no_sense_is_usage() {
-    let place = Place::with_story();
+    let test_dir = TestDir::with_story();
     let wrong: [&[&str]; 12] = [
         &["dance"],
         &["context"],
@@ -44,21 +44,21 @@ fn what_makes_no_sense_is_usage() {
         &["append", "s.jsonl", "--assistant", "x", "--model", "noslash"],
         &["append", "s.jsonl", "--user", "x", "--model", "a/b"],
     ];
-    let before = place.read("s.jsonl");
+    let before = test_dir.read("s.jsonl");
     for args in wrong {
-        let ran = place.run(args);
+        let ran = test_dir.run(args);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}");
         assert!(ran.stderr.starts_with("error: "), "{args:?}: {}", ran.stderr);
     }
-    assert_eq!(place.read("s.jsonl"), before);
+    assert_eq!(test_dir.read("s.jsonl"), before);
 }
 
 #[test]
 fn a_file_may_have_any_name() {
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     let name = "it's a file.jsonl";
-    place.run(&["append", name, "--user", "x"]).ok();
-    let error = place.run(&["show", name, "zz"]).failed();
+    test_dir.run(&["append", name, "--user", "x"]).ok();
+    let error = test_dir.run(&["show", name, "zz"]).failed();
     assert!(error.contains(r"`treering tree 'it'\''s a file.jsonl'`"), "{error}");
 }
 
@@ -66,12 +66,12 @@ fn a_file_may_have_any_name() {
 #[test]
 fn a_file_that_may_not_be_written_can_be_read() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::with_story();
+    let test_dir = TestDir::with_story();
     let mode = |mode| std::fs::Permissions::from_mode(mode);
-    std::fs::set_permissions(place.file("s.jsonl"), mode(0o400)).unwrap();
-    place.run(&["tree", "s.jsonl"]).ok();
+    std::fs::set_permissions(test_dir.file("s.jsonl"), mode(0o400)).unwrap();
+    test_dir.run(&["tree", "s.jsonl"]).ok();
     // The superuser may write the file regardless of its mode.
-    let may_write = std::fs::OpenOptions::new().append(true).open(place.file("s.jsonl")).is_ok();
-    let ran = place.run(&["append", "s.jsonl", "--user", "x"]);
+    let may_write = std::fs::OpenOptions::new().append(true).open(test_dir.file("s.jsonl")).is_ok();
+    let ran = test_dir.run(&["append", "s.jsonl", "--user", "x"]);
     assert_eq!(ran.code, if may_write { 0 } else { 1 }, "{}", ran.stderr);
 }

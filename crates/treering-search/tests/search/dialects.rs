@@ -1,11 +1,11 @@
-use crate::support::{Place, sessions, shown};
+use crate::support::{TestDir, sessions, shown};
 use treering::{CreateOptions, Dialect, Message, Session};
 
 #[test]
 fn every_dialect_that_treering_writes_has_hits() {
     for dialect in Dialect::ALL.into_iter().filter(|dialect| dialect.is_writable()) {
-        let place = Place::empty();
-        let path = place.file("s.jsonl");
+        let test_dir = TestDir::empty();
+        let path = test_dir.file("s.jsonl");
         let options = CreateOptions::new().dialect(dialect);
         let session = Session::create_at(&path, "/p", options).unwrap();
         let first = session.append(Message::user("Where is the Café \"Noir\"?")).unwrap();
@@ -33,9 +33,9 @@ const SUBAGENT: &str = r#"{"parentUuid":null,"isSidechain":true,"agentId":"x","c
 
 #[test]
 fn claude_code_with_its_subagents() {
-    let place = Place::empty();
-    let path = place.write("s.jsonl", CLAUDE);
-    place.write("s/subagents/agent-1.jsonl", SUBAGENT);
+    let test_dir = TestDir::empty();
+    let path = test_dir.write("s.jsonl", CLAUDE);
+    test_dir.write("s/subagents/agent-1.jsonl", SUBAGENT);
     let hits = |query: &str| -> Vec<String> {
         sessions([path.clone()], query).iter().flat_map(|found| &found.hits).map(shown).collect()
     };
@@ -87,8 +87,8 @@ const QWEN: [(&str, &str); 2] = [
 #[test]
 fn a_text_that_only_a_subagent_has_is_found_wherever_the_agent_keeps_its_file() {
     for files in [GEMINI, QWEN] {
-        let place = Place::empty();
-        let [path, _] = files.map(|(name, text)| place.write(name, text));
+        let test_dir = TestDir::empty();
+        let [path, _] = files.map(|(name, text)| test_dir.write(name, text));
         let hits = |query: &str| -> Vec<String> {
             let found = sessions([path.clone()], query);
             found.iter().flat_map(|found| &found.hits).map(shown).collect()
@@ -106,8 +106,8 @@ const CODEX: &str = r#"{"timestamp":"2026-01-05T09:00:00.000Z","type":"session_m
 
 #[test]
 fn codex_with_its_strings_in_strings() {
-    let place = Place::empty();
-    let path = place.write("s.jsonl", CODEX);
+    let test_dir = TestDir::empty();
+    let path = test_dir.write("s.jsonl", CODEX);
     let lines = |query: &str| -> Vec<String> {
         let found = sessions([path.clone()], query);
         let hits = found.iter().flat_map(|found| &found.hits);

@@ -1,4 +1,4 @@
-use crate::support::{Place, run, session, sessions, user};
+use crate::support::{TestDir, run, session, sessions, user};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,19 +7,19 @@ use treering_search::{Case, Found, Options, Query, Sort, search};
 
 /// Sessions `0.jsonl` to `N.jsonl`, each written to a day before the one before it; number N says `word`
 /// N + 1 times.
-fn aged(count: usize) -> (Place, Vec<PathBuf>) {
-    let place = Place::empty();
+fn aged(count: usize) -> (TestDir, Vec<PathBuf>) {
+    let test_dir = TestDir::empty();
     let mut files = Vec::new();
     for at in 0..count {
         let lines: Vec<String> =
             (0..=at).map(|line| user(&format!("e{line}"), None, "a word")).collect();
-        let path = place.write(&format!("{at}.jsonl"), session(&lines));
+        let path = test_dir.write(&format!("{at}.jsonl"), session(&lines));
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000 - 86_400 * at as u64);
         let file = std::fs::File::options().write(true).open(&path).unwrap();
         file.set_modified(time).unwrap();
         files.push(path);
     }
-    (place, files)
+    (test_dir, files)
 }
 
 fn names(found: &[Found]) -> Vec<String> {
@@ -96,12 +96,12 @@ fn a_search_tells_how_far_it_is() {
 
 #[test]
 fn files_that_cannot_be_read_are_reported_and_nothing_more() {
-    let (place, mut files) = aged(1);
-    files.push(place.write("none.jsonl", "a word that is no session\n"));
-    files.push(place.write("silent.jsonl", "no session, and nothing is searched for in it\n"));
-    files.push(place.write("bad.jsonl.zst", [0x28, 0xB5, 0x2F, 0xFD, 1, 2, 3]));
-    files.push(place.write("empty.jsonl", ""));
-    files.push(place.file("gone.jsonl"));
+    let (test_dir, mut files) = aged(1);
+    files.push(test_dir.write("none.jsonl", "a word that is no session\n"));
+    files.push(test_dir.write("silent.jsonl", "no session, and nothing is searched for in it\n"));
+    files.push(test_dir.write("bad.jsonl.zst", [0x28, 0xB5, 0x2F, 0xFD, 1, 2, 3]));
+    files.push(test_dir.write("empty.jsonl", ""));
+    files.push(test_dir.file("gone.jsonl"));
     let (found, summary) = run(files, "word", &Options::default());
     let mut names = names(&found);
     names.sort();
@@ -111,22 +111,22 @@ fn files_that_cannot_be_read_are_reported_and_nothing_more() {
 
 #[test]
 fn packed_sessions_are_searched() {
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     let text = session(&[user("a1", None, "a rare word")]);
     let level = ruzstd::encoding::CompressionLevel::Fastest;
     let packed = ruzstd::encoding::compress_to_vec(text.as_bytes(), level);
-    let path = place.write("s.jsonl.zst", packed);
+    let path = test_dir.write("s.jsonl.zst", packed);
     assert_eq!(sessions([path.clone()], "rare").len(), 1);
     assert_eq!(sessions([path], "absent").len(), 0);
 }
 
 #[test]
 fn a_large_file_is_shared_among_threads_and_nothing_is_lost_between_them() {
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     // 33 MiB of blank lines, and the word where four parts meet and at the end.
     let size: usize = 33 << 20;
     let part = (size / 4 / (256 * 1024) + 1) * 256 * 1024;
-    let path = place.file("s.jsonl");
+    let path = test_dir.file("s.jsonl");
     let blank = [&[b' '; 4095][..], b"\n"].concat();
     for at in [part - 3, 2 * part, 3 * part - 6, size - 8] {
         let mut bytes = session(&[user("a1", None, "x")]).into_bytes();

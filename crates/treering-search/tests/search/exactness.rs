@@ -1,7 +1,7 @@
 //! Tests against a reference that parses everything: for every spelling of a text in JSON, the same
 //! entries are found.
 
-use crate::support::{Place, call, entry, header, sessions};
+use crate::support::{TestDir, call, entry, header, sessions};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -16,11 +16,11 @@ fn texts() -> impl Strategy<Value = String> {
 }
 
 /// Returns where an entry holds a text.
-fn lines(at: usize, place: usize, text: &str) -> (String, Value) {
+fn lines(at: usize, test_dir: usize, text: &str) -> (String, Value) {
     let (id, parent) = (format!("e{at}"), at.checked_sub(1).map(|at| format!("e{at}")));
     let message = |message: Value| json!({"message": message});
     let block = |block: Value| message(json!({"role": "assistant", "content": [block]}));
-    let (kind, more) = match place {
+    let (kind, more) = match test_dir {
         0 => ("message", message(json!({"role": "user", "content": text}))),
         1 => ("message", block(json!({"type": "text", "text": text}))),
         2 => ("message", block(json!({"type": "thinking", "thinking": text}))),
@@ -148,8 +148,8 @@ proptest! {
         let mut next = choices.iter().cycle();
         let mut file = format!("{}\n", header());
         let mut expected = Vec::new();
-        for (at, (place, text)) in entries.iter().enumerate() {
-            let (id, value) = lines(at, *place, text);
+        for (at, (test_dir, text)) in entries.iter().enumerate() {
+            let (id, value) = lines(at, *test_dir, text);
             spelled(&value, &mut || *next.next().unwrap(), &mut file);
             file.push('\n');
             // In one entry here is one text.
@@ -157,8 +157,8 @@ proptest! {
                 expected.push(id);
             }
         }
-        let place = Place::empty();
-        let path = place.write("s.jsonl", &file);
+        let test_dir = TestDir::empty();
+        let path = test_dir.write("s.jsonl", &file);
         let quoted = |text: &String| format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\""));
         let query = phrases.iter().map(quoted).collect::<Vec<_>>().join(" ");
         let found = sessions([path], &query);
@@ -190,16 +190,16 @@ proptest! {
         prop_assume!(!groups.is_empty());
         let mut file = format!("{}\n", header());
         let mut expected = Vec::new();
-        for (at, (place, text)) in entries.iter().enumerate() {
-            let (id, value) = lines(at, *place, text);
+        for (at, (test_dir, text)) in entries.iter().enumerate() {
+            let (id, value) = lines(at, *test_dir, text);
             file.push_str(&format!("{value}\n"));
             let has_all = groups.iter().all(|group| group.iter().any(|phrase| holds(text, phrase)));
             if has_all && !excluded.iter().any(|phrase| holds(text, phrase)) {
                 expected.push(id);
             }
         }
-        let place = Place::empty();
-        let path = place.write("s.jsonl", &file);
+        let test_dir = TestDir::empty();
+        let path = test_dir.write("s.jsonl", &file);
         let quoted = |text: &String| format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\""));
         let joined = |group: &Vec<String>| group.iter().map(quoted).collect::<Vec<_>>().join(" OR ");
         let left_out = excluded.iter().map(|text| format!("-{}", quoted(text)));
@@ -217,7 +217,7 @@ proptest! {
 #[test]
 fn a_text_across_the_pieces_that_are_read_is_found() {
     // Chunks are 256 KiB: the word, and one letter of it as an escape, at every place around the edge.
-    let place = Place::empty();
+    let test_dir = TestDir::empty();
     let before = format!("{}\n", header());
     for word in ["Needle", r"nee\u0064le"] {
         for edge in [256 * 1024_usize, 512 * 1024] {
@@ -225,7 +225,7 @@ fn a_text_across_the_pieces_that_are_read_is_found() {
                 let start = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-05T09:01:00.000Z","message":{"role":"user","content":""#;
                 let fill = edge - shift - before.len() - start.len();
                 let line = format!("{start}{}{word}\"}}}}\n", "x".repeat(fill));
-                let path = place.write("s.jsonl", format!("{before}{line}"));
+                let path = test_dir.write("s.jsonl", format!("{before}{line}"));
                 assert_eq!(sessions([path], "needle").len(), 1, "{word} {shift}");
             }
         }
@@ -235,7 +235,7 @@ fn a_text_across_the_pieces_that_are_read_is_found() {
 #[test]
 fn words_must_be_in_one_entry_but_not_in_one_text() {
     use crate::support::{assistant, user};
-    let place = Place::with(&[
+    let test_dir = TestDir::with(&[
         user("a1", None, "red"),
         assistant(
             "a2",
@@ -244,12 +244,12 @@ fn words_must_be_in_one_entry_but_not_in_one_text() {
         ),
         user("a3", Some("a2"), "blue"),
     ]);
-    assert_eq!(place.ids("red blue"), "a2");
-    assert_eq!(place.ids("red"), "a1 a2");
-    assert_eq!(place.ids("\"red blue\""), "");
-    assert_eq!(place.ids(r"re:^r.d$ re:b\w+e"), "a2");
+    assert_eq!(test_dir.ids("red blue"), "a2");
+    assert_eq!(test_dir.ids("red"), "a1 a2");
+    assert_eq!(test_dir.ids("\"red blue\""), "");
+    assert_eq!(test_dir.ids(r"re:^r.d$ re:b\w+e"), "a2");
     assert_eq!(
-        place.hits("blue"),
+        test_dir.hits("blue"),
         ["a2 active call: echo [blue] [blue]", "a3 active text: [blue]"]
     );
 }
@@ -263,7 +263,7 @@ fn damage_does_not_hide_what_can_be_read() {
         "[".repeat(5000),
         "]".repeat(5000)
     );
-    let place = Place::with(&[torn.to_owned(), lone.to_owned(), deep]);
-    assert_eq!(place.ids("needle"), "a1 a2 a3");
-    assert_eq!(place.hits("needle one"), ["a1 active damaged: [needle] [one]"]);
+    let test_dir = TestDir::with(&[torn.to_owned(), lone.to_owned(), deep]);
+    assert_eq!(test_dir.ids("needle"), "a1 a2 a3");
+    assert_eq!(test_dir.hits("needle one"), ["a1 active damaged: [needle] [one]"]);
 }

@@ -1,8 +1,8 @@
-use crate::support::{Place, assistant, call, entry, message, session, sessions, user};
+use crate::support::{TestDir, assistant, call, entry, message, session, sessions, user};
 use serde_json::json;
 
-fn place() -> Place {
-    Place::with(&[
+fn test_dir() -> TestDir {
+    TestDir::with(&[
         user("a1", None, "list the parser"),
         assistant(
             "a2",
@@ -38,50 +38,50 @@ fn place() -> Place {
 
 #[test]
 fn roles_choose_entries() {
-    let place = place();
-    assert_eq!(place.ids("parser"), "a1 a2 a3 a4 a5 c1 l1 n1");
-    assert_eq!(place.ids("parser role:user"), "a1");
-    assert_eq!(place.ids("parser role:user role:tool"), "a1 a3 a4");
-    assert_eq!(place.ids("parser role:bash"), "a5");
-    assert_eq!(place.ids("parser role:summary"), "c1");
-    assert_eq!(place.ids("parser role:label role:name"), "l1 n1");
-    assert_eq!(place.ids("role:assistant"), "a2");
-    assert_eq!(place.ids("parser role:system"), "");
+    let test_dir = test_dir();
+    assert_eq!(test_dir.ids("parser"), "a1 a2 a3 a4 a5 c1 l1 n1");
+    assert_eq!(test_dir.ids("parser role:user"), "a1");
+    assert_eq!(test_dir.ids("parser role:user role:tool"), "a1 a3 a4");
+    assert_eq!(test_dir.ids("parser role:bash"), "a5");
+    assert_eq!(test_dir.ids("parser role:summary"), "c1");
+    assert_eq!(test_dir.ids("parser role:label role:name"), "l1 n1");
+    assert_eq!(test_dir.ids("role:assistant"), "a2");
+    assert_eq!(test_dir.ids("parser role:system"), "");
 }
 
 #[test]
 fn tools_choose_calls_and_their_results() {
-    let place = place();
-    assert_eq!(place.ids("tool:bash"), "a2 a3 a5");
-    assert_eq!(place.ids("tool:read parser"), "a2 a4");
-    assert_eq!(place.ids("tool:read ls"), "", "said by another call of the same entry");
-    assert_eq!(place.ids("tool:r*"), "a2 a4");
-    assert_eq!(place.ids("tool:bash role:tool"), "a3");
+    let test_dir = test_dir();
+    assert_eq!(test_dir.ids("tool:bash"), "a2 a3 a5");
+    assert_eq!(test_dir.ids("tool:read parser"), "a2 a4");
+    assert_eq!(test_dir.ids("tool:read ls"), "", "said by another call of the same entry");
+    assert_eq!(test_dir.ids("tool:r*"), "a2 a4");
+    assert_eq!(test_dir.ids("tool:bash role:tool"), "a3");
 }
 
 #[test]
 fn labels_and_files_choose_sessions_and_are_hits_without_a_text() {
-    let place = place();
-    assert_eq!(place.ids("label:\"parser try\""), "a3");
-    assert_eq!(place.ids("label:parser cat"), "a5");
-    assert_eq!(place.ids("label:elsewhere cat"), "");
-    assert_eq!(place.ids("file:parser.rs"), "a2");
-    assert_eq!(place.ids("file:/home/me/web/src/parser.rs file:notes.md"), "a2 c1");
-    assert_eq!(place.ids("file:parser.rs file:other.rs"), "");
-    assert_eq!(place.ids("file:parser.rs cat"), "a5");
-    assert_eq!(place.ids("file:elsewhere.rs cat"), "");
+    let test_dir = test_dir();
+    assert_eq!(test_dir.ids("label:\"parser try\""), "a3");
+    assert_eq!(test_dir.ids("label:parser cat"), "a5");
+    assert_eq!(test_dir.ids("label:elsewhere cat"), "");
+    assert_eq!(test_dir.ids("file:parser.rs"), "a2");
+    assert_eq!(test_dir.ids("file:/home/me/web/src/parser.rs file:notes.md"), "a2 c1");
+    assert_eq!(test_dir.ids("file:parser.rs file:other.rs"), "");
+    assert_eq!(test_dir.ids("file:parser.rs cat"), "a5");
+    assert_eq!(test_dir.ids("file:elsewhere.rs cat"), "");
 }
 
 #[test]
 fn agent_project_and_time_choose_sessions() {
-    let place = place();
-    assert_eq!(place.ids("agent:pi cat"), "a5");
-    assert_eq!(place.ids("agent:codex cat"), "");
-    assert_eq!(place.ids("project:Me/web cat"), "a5");
-    assert_eq!(place.ids("project:elsewhere cat"), "");
-    assert_eq!(place.ids("since:2026-01-05 cat"), "a5");
-    assert_eq!(place.ids("since:2026-01-06 cat"), "");
-    let alone = sessions([place.file("s.jsonl")], "agent:pi project:web");
+    let test_dir = test_dir();
+    assert_eq!(test_dir.ids("agent:pi cat"), "a5");
+    assert_eq!(test_dir.ids("agent:codex cat"), "");
+    assert_eq!(test_dir.ids("project:Me/web cat"), "a5");
+    assert_eq!(test_dir.ids("project:elsewhere cat"), "");
+    assert_eq!(test_dir.ids("since:2026-01-05 cat"), "a5");
+    assert_eq!(test_dir.ids("since:2026-01-06 cat"), "");
+    let alone = sessions([test_dir.file("s.jsonl")], "agent:pi project:web");
     assert_eq!((alone.len(), alone[0].total, alone[0].hits.len()), (1, 0, 0));
 }
 
@@ -90,9 +90,9 @@ fn a_name_outside_of_the_entries_is_found() {
     let slot = r#"{"type":"title","v":1,"title":"The needle","updatedAt":"2026-01-05T09:00:00.000Z","pad":""}"#;
     let pad = " ".repeat(255 - slot.len());
     let slot = slot.replace("\"pad\":\"", &format!("\"pad\":\"{pad}"));
-    let place = Place::empty();
-    let path = place.write("s.jsonl", format!("{slot}\n{}", session(&[user("a1", None, "x")])));
-    assert_eq!(place.hits("needle"), [" active name: The [needle]"]);
+    let test_dir = TestDir::empty();
+    let path = test_dir.write("s.jsonl", format!("{slot}\n{}", session(&[user("a1", None, "x")])));
+    assert_eq!(test_dir.hits("needle"), [" active name: The [needle]"]);
     assert_eq!(sessions([path], "needle")[0].info.name.as_deref(), Some("The needle"));
-    assert_eq!(place.ids("needle role:user"), "");
+    assert_eq!(test_dir.ids("needle role:user"), "");
 }

@@ -1,4 +1,4 @@
-use crate::support::{Place, assistant, entry, user};
+use crate::support::{TestDir, assistant, entry, user};
 use serde_json::json;
 
 fn text(text: &str) -> serde_json::Value {
@@ -7,7 +7,7 @@ fn text(text: &str) -> serde_json::Value {
 
 #[test]
 fn what_a_branch_left_behind_is_abandoned() {
-    let place = Place::with(&[
+    let test_dir = TestDir::with(&[
         user("a1", None, "word one"),
         assistant("a2", "a1", text("word two")),
         user("a3", Some("a2"), "word three"),
@@ -16,7 +16,7 @@ fn what_a_branch_left_behind_is_abandoned() {
         user("b1", Some("a1"), "word four"),
     ]);
     assert_eq!(
-        place.hits("word"),
+        test_dir.hits("word"),
         [
             "a1 active text: [word] one",
             "a2 abandoned(a4) text: [word] two",
@@ -29,13 +29,13 @@ fn what_a_branch_left_behind_is_abandoned() {
 
 #[test]
 fn the_leaf_that_the_file_names_decides() {
-    let place = Place::with(&[
+    let test_dir = TestDir::with(&[
         user("a1", None, "word"),
         assistant("a2", "a1", text("word")),
         entry("leaf", "f1", Some("a1"), json!({"targetId": "a1"})),
     ]);
-    assert_eq!(place.hits("word"), ["a1 active text: [word]", "a2 abandoned(a2) text: [word]"]);
-    let nowhere = Place::with(&[
+    assert_eq!(test_dir.hits("word"), ["a1 active text: [word]", "a2 abandoned(a2) text: [word]"]);
+    let nowhere = TestDir::with(&[
         user("a1", None, "word"),
         entry("leaf", "f1", None, json!({"targetId": null})),
     ]);
@@ -44,7 +44,7 @@ fn the_leaf_that_the_file_names_decides() {
 
 #[test]
 fn entries_that_a_compaction_replaces_are_compacted_away() {
-    let place = Place::with(&[
+    let test_dir = TestDir::with(&[
         user("a1", None, "word before"),
         assistant("a2", "a1", text("word before")),
         user("a3", Some("a2"), "word kept"),
@@ -59,7 +59,7 @@ fn entries_that_a_compaction_replaces_are_compacted_away() {
         entry("leaf", "f1", Some("a4"), json!({"targetId": "a4"})),
     ]);
     assert_eq!(
-        place.hits("word"),
+        test_dir.hits("word"),
         [
             "a1 compacted text: [word] before",
             "a2 compacted text: [word] before",
@@ -73,7 +73,7 @@ fn entries_that_a_compaction_replaces_are_compacted_away() {
 
 #[test]
 fn what_a_context_edit_took_out_is_edited() {
-    let place = Place::with(&[
+    let test_dir = TestDir::with(&[
         user("a1", None, "word one"),
         user("a2", Some("a1"), "word two"),
         user("a3", Some("a2"), "word three"),
@@ -86,7 +86,7 @@ fn what_a_context_edit_took_out_is_edited() {
         ),
     ]);
     assert_eq!(
-        place.hits("word"),
+        test_dir.hits("word"),
         [
             "a1 edited text: [word] one",
             "a2 edited text: [word] two",

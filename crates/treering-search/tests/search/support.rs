@@ -5,28 +5,28 @@ use std::ops::{ControlFlow, Deref};
 use std::path::PathBuf;
 use treering_search::{Case, Found, Options, Query, SessionHits, search};
 
-pub(crate) struct Place {
-    place: treering_testkit::place::Place,
+pub(crate) struct TestDir {
+    test_dir: treering_testkit::test_dir::TestDir,
 }
 
-impl Deref for Place {
-    type Target = treering_testkit::place::Place;
+impl Deref for TestDir {
+    type Target = treering_testkit::test_dir::TestDir;
 
     fn deref(&self) -> &Self::Target {
-        &self.place
+        &self.test_dir
     }
 }
 
-impl Place {
+impl TestDir {
     pub(crate) fn empty() -> Self {
-        Place { place: Default::default() }
+        TestDir { test_dir: Default::default() }
     }
 
     /// With a session of a header and these lines, `s.jsonl`.
     pub(crate) fn with(lines: &[String]) -> Self {
-        let place = Place::empty();
-        place.write("s.jsonl", session(lines));
-        place
+        let test_dir = TestDir::empty();
+        test_dir.write("s.jsonl", session(lines));
+        test_dir
     }
 
     /// Returns the hits in `s.jsonl`: entry, state, and the line with its matches in brackets.

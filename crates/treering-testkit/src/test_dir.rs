@@ -6,27 +6,27 @@ use tempfile::TempDir;
 /// A scratch directory.
 ///
 /// ```
-/// use treering_testkit::place::Place;
-/// let place = Place::new();
-/// let file = place.write("a/b.txt", "hello");
-/// assert_eq!(file, place.file("a/b.txt"));
-/// assert_eq!(place.read("a/b.txt"), "hello");
+/// use treering_testkit::test_dir::TestDir;
+/// let test_dir = TestDir::new();
+/// let file = test_dir.write("a/b.txt", "hello");
+/// assert_eq!(file, test_dir.file("a/b.txt"));
+/// assert_eq!(test_dir.read("a/b.txt"), "hello");
 /// ```
 #[derive(Debug)]
-pub struct Place {
+pub struct TestDir {
     dir: TempDir,
 }
 
-impl Default for Place {
+impl Default for TestDir {
     fn default() -> Self {
-        Place::new()
+        TestDir::new()
     }
 }
 
-impl Place {
+impl TestDir {
     /// Creates an empty directory.
     pub fn new() -> Self {
-        Place { dir: tempfile::tempdir().unwrap() }
+        TestDir { dir: tempfile::tempdir().unwrap() }
     }
 
     /// Returns the path of the directory.
