@@ -129,7 +129,7 @@ impl Prepared {
         if let Some(message) = &self.system_message {
             let message = json::without(message, &["timestamp"]);
             let message = json::with_member(&message, "timestamp", now.to_string().as_bytes());
-            entry = entry.with("systemMessage", &message)?;
+            entry = entry.raw("systemMessage", &message);
         }
         Ok(entry)
     }

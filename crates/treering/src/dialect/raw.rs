@@ -7,7 +7,7 @@
 use super::split::{SegmentKind, split};
 use super::{Codec, Dialect, QuickRead};
 use crate::entry::head::{Head, MAX_ID, Name};
-use crate::entry::{Kind, NewEntry, Parent, Record};
+use crate::entry::{Kind, NewEntry, Parent, Record, check_utf8};
 use crate::error::{Error, Result};
 use crate::id::EntryId;
 use crate::json::{self, with_head_member};
@@ -24,6 +24,7 @@ pub(crate) fn entry(dialect: Dialect, record: &[u8]) -> Result<NewEntry> {
     if !facts.is_writable {
         return Err(Error::ReadOnlyDialect(dialect));
     }
+    check_utf8("the record", record)?;
     if let Some(entry) = usual(dialect, record) {
         return Ok(entry);
     }

@@ -17,7 +17,7 @@ pub use message::{
     TokenCost, TokenUsage, ToolResultMessage, UserMessage,
 };
 pub use new::NewEntry;
-pub(crate) use new::{KEPT_LEAF, Parent, Record};
+pub(crate) use new::{KEPT_LEAF, Parent, Record, check_utf8};
 pub use strings::strings;
 pub(crate) use tools::tool_uses;
 pub use typed::{AssistantView, BashExecutionView, ToolResultView};

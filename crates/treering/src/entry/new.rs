@@ -346,9 +346,16 @@ impl NewEntry {
     ///
     /// # Errors
     ///
-    /// Fails if `object` is not one JSON object with a `type`, is the header of a session, or does not
-    /// have what its type requires: a message, a target.
+    /// Fails if `object` is not one JSON object in UTF-8 with a `type`, is the header of a session, or
+    /// does not have what its type requires: a message, a target.
     pub fn from_json(object: &[u8]) -> Result<Self> {
+        check_utf8("the entry", object)?;
+        NewEntry::from_record(object)
+    }
+
+    /// Creates an entry as [`from_json`](NewEntry::from_json) does, from a record of a file, in which
+    /// bytes that are not UTF-8 are kept.
+    pub(crate) fn from_record(object: &[u8]) -> Result<Self> {
         let invalid = |why: &str| Error::InvalidEntry(why.to_owned());
         let object = object.trim_ascii();
         let mut entry = NewEntry::new(Kind::Other);
@@ -504,8 +511,15 @@ fn checked_content(content: &[u8]) -> Result<&[u8]> {
     Ok(content)
 }
 
+/// Fails for bytes that are not UTF-8: many readers then refuse the whole file.
+pub(crate) fn check_utf8(what: &str, json: &[u8]) -> Result<()> {
+    let invalid = |error| Error::InvalidEntry(format!("{what} is not JSON: {error}"));
+    std::str::from_utf8(json).map(drop).map_err(invalid)
+}
+
 pub(super) fn checked<'a>(key: &str, value: &'a [u8]) -> Result<&'a [u8]> {
     let value = value.trim_ascii();
+    check_utf8(&format!("{key:?}"), value)?;
     match json::skip_value(value, 0) {
         Some(end) if end == value.len() => Ok(value),
         _ => Err(Error::InvalidEntry(format!("{key:?} is not JSON"))),

@@ -352,7 +352,8 @@ impl<'a> CopySelection<'a> {
         let bare = json::without(entry.raw(), &[COPIED_FROM]);
         push(embed::entry_of(&bare), entry.id().clone());
         for message in entry.more_messages() {
-            push(Message::from_json(message.raw())?.into_entry(), entry.id().clone());
+            let json = String::from_utf8_lossy(message.raw());
+            push(Message::from_json(&*json)?.into_entry(), entry.id().clone());
         }
         out.tokens += entry.message().map_or(0, |message| estimate_tokens(message.raw()));
         Ok(())

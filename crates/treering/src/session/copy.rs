@@ -143,8 +143,7 @@ impl PathCopy<'_> {
             let id = facts.make_id(&mut ids, |id| {
                 tree.contains(id) || written.iter().any(|other| other == id)
             });
-            let entry = NewEntry::label(tree.id(target), None).with("label", text);
-            let entry = entry.map_err(io::Error::other)?;
+            let entry = NewEntry::label(tree.id(target), None).raw("label", text);
             let line = match facts.is_own_format {
                 // Numeric ids and unusual times are copied unchanged.
                 true => {

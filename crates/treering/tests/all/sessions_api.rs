@@ -101,6 +101,23 @@ fn a_context_edit_has_content_that_a_message_can_have() {
 }
 
 #[test]
+fn only_utf8_is_written() {
+    let session = Session::in_memory("/project");
+    let message = b"{\"role\":\"user\",\"content\":\"\xff\"}";
+    let entry = [b"{\"type\":\"message\",\"message\":", &message[..], b"}"].concat();
+    let refused = [
+        Message::from_json(message).map(drop),
+        NewEntry::from_json(&entry).map(drop),
+        NewEntry::custom("x", Some(b"\"\xff\"")).map(drop),
+        Message::user("x").with("mood", b"\"\xff\"").map(drop),
+        session.append_record(&entry).map(drop),
+    ];
+    for result in refused {
+        assert!(matches!(result, Err(Error::InvalidEntry(_))), "{result:?}");
+    }
+}
+
+#[test]
 fn a_session_without_a_header() {
     let directory = tempfile::tempdir().unwrap();
     let options = CreateOptions::new().dialect(Dialect::Chimera).without_header();

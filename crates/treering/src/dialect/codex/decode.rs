@@ -119,7 +119,7 @@ pub(super) fn decode(record: &[u8]) -> Decoded {
             custom(&text(record, "type").unwrap_or_default(), record)
         }
     };
-    let entry = NewEntry::from_json(&json).unwrap_or_else(|_| unreadable());
+    let entry = NewEntry::from_record(&json).unwrap_or_else(|_| unreadable());
     Decoded { entry, more }
 }
 
