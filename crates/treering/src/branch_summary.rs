@@ -165,6 +165,11 @@ impl Session {
     /// assert_eq!(branch.conversation(), "[Assistant]: Red.");
     /// # Ok::<(), treering::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if the session does not have the
+    /// entry, and if the file cannot be read.
     pub fn abandoned_branch(
         &self,
         from: impl Into<Position>,
@@ -180,6 +185,11 @@ impl Session {
 
     /// Returns the same as `abandoned_branch` without the messages and
     /// files, and reads no entry for it.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if the session does not have the
+    /// entry, and if the file cannot be read.
     pub fn abandoned_entries(
         &self,
         from: impl Into<Position>,

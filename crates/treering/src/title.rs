@@ -29,6 +29,10 @@ impl Session {
     /// assert_eq!(session.title()?, "The parser");
     /// # Ok::<(), treering::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
     pub fn title(&self) -> Result<String> {
         match self.name().filter(|name| !name.trim().is_empty()) {
             Some(name) => Ok(name),

@@ -268,6 +268,10 @@ impl Catalog {
 }
 
 /// Returns the sessions in one directory, newest first, of any project.
+///
+/// # Errors
+///
+/// Fails if the directory cannot be read. A directory that does not exist has no sessions.
 pub fn list_dir(directory: impl AsRef<Path>, progress: impl FnMut(Progress)) -> Result<Listing> {
     Ok(list_files(session_files(directory.as_ref())?, progress))
 }

@@ -202,6 +202,10 @@ impl Session {
     /// }
     /// # Ok::<(), treering::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
     pub fn plan_compaction(&self, settings: &CompactionSettings) -> Result<Preparation> {
         self.plan_compaction_at(Position::Leaf, settings)
     }
@@ -267,6 +271,10 @@ impl Session {
     /// assert_eq!(session.context_tokens()?.tokens, 2);
     /// # Ok::<(), treering::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
     pub fn context_tokens(&self) -> Result<ContextTokens> {
         self.context_tokens_at(Position::Leaf)
     }

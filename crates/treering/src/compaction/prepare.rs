@@ -59,6 +59,10 @@ pub struct Prepared {
 impl CompactionPlan {
     /// Reads the messages to summarize. This takes time in proportion to their size; the session
     /// can be used meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
     pub fn read(mut self) -> Result<Prepared> {
         let counted = estimate::counted(&mut self.outline)?;
         let mut file_ops = FileOps::default();

@@ -133,6 +133,10 @@ impl Model {
 
 impl Context {
     /// Reads all messages of a projection.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
     pub fn collect(projection: Projection) -> Result<Self> {
         let (thinking_level, model) = (projection.thinking_level.clone(), projection.model.clone());
         let messages = projection.collect::<Result<_>>()?;

@@ -56,6 +56,12 @@ impl ConvertOptions {
 
 /// Writes the session at `source` to the new file `target`, in the format of another agent.
 ///
+/// # Errors
+///
+/// Fails with [`Error::AlreadyExists`] if there is a file at `target`, with
+/// [`Error::ReadOnlyDialect`] if treering writes no sessions of that agent, and with
+/// [`Error::Unfaithful`] if the result does not have the same contexts. Nothing is written then.
+///
 /// ```
 /// use treering::{Dialect, Message, Session};
 /// use treering::convert::ConvertOptions;
@@ -81,6 +87,10 @@ pub fn convert(
 }
 
 /// Converts a session that is open: see [`convert`].
+///
+/// # Errors
+///
+/// As [`convert`].
 pub fn convert_session(
     session: &Session,
     target: impl AsRef<Path>,

@@ -72,6 +72,11 @@ impl Diagnosis {
 
 /// Reads all of a session file and returns the problems in it. Changes nothing.
 ///
+/// # Errors
+///
+/// Fails with [`Error::NotASession`] if the file has content but is not a session, and if it cannot
+/// be read. Problems in a session are never errors.
+///
 /// ```
 /// # let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("s.jsonl");
@@ -103,6 +108,10 @@ pub fn examine(path: impl AsRef<Path>) -> Result<Diagnosis> {
 impl Session {
     /// Reads all of the file and returns the findings, by line: see
     /// [`examine`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
     pub fn all_findings(&self) -> Result<Vec<Finding>> {
         let state = self.state();
         findings(&state.journal, &state.loaded)

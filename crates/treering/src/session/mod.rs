@@ -192,6 +192,10 @@ impl Session {
 
     /// Returns the findings made while reading the file, by line. The bodies of entries were not
     /// checked: see [`all_findings`](Session::all_findings).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
     pub fn findings(&self) -> Result<Vec<Finding>> {
         let state = self.state();
         state.loaded.findings(&*state.journal, Vec::new()).map_err(Error::Storage)
@@ -332,6 +336,10 @@ impl Session {
     /// Returns the context that the agent that wrote the session would send to its model at the
     /// leaf, in the agent's own format. Returns `None` if that equals
     /// [`context`](Session::context), as for pi.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
     pub fn agent_context(&self) -> Result<Option<AgentContext>> {
         self.agent_context_at(Position::Leaf)
     }
@@ -365,6 +373,10 @@ impl Session {
     }
 
     /// Returns the context at the leaf, message by message, for contexts too large for memory.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
     pub fn projection(&self) -> Result<Projection> {
         self.projection_at(Position::Leaf)
     }
@@ -451,6 +463,10 @@ impl Session {
     /// assert_eq!(session.follow()?, Some(answer));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
     pub fn follow(&self) -> Result<Option<EntryId>> {
         let mut state = self.state();
         state.leaf = state.file_leaf()?;
@@ -458,6 +474,11 @@ impl Session {
     }
 
     /// Writes the whole session to its path again, after its file was deleted.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::AlreadyExists`] if there is a file at the path again, and if it cannot be
+    /// written.
     pub fn recreate(&self) -> Result<()> {
         self.state().recreate()
     }

@@ -38,6 +38,11 @@ impl Session {
     /// Writes a part of the session as a session of its own, with a new id, in treering's format.
     /// Sessions of other dialects must be [converted](crate::convert) first.
     ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::ReadOnlyDialect`] for a session of another dialect, with
+    /// [`Error::UnknownEntry`] if the session does not have the entry, and if writing fails.
+    ///
     /// ```
     /// use treering::{Message, Session};
     /// use treering::session::Part;
@@ -206,7 +211,7 @@ impl<'a> Subtree<'a> {
             }
             let entry = NewEntry::label(tree.id(row), None);
             let (entry, label) = match now {
-                Some((text, label)) => (entry.with("label", text)?, label),
+                Some((text, label)) => (entry.raw("label", text), label),
                 None => (entry, NONE),
             };
             let millis = tree.get(label).and_then(|node| node.time());

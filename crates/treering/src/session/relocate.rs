@@ -24,6 +24,11 @@ use std::path::{Path, PathBuf};
 /// This works only for sessions of pi and oh-my-pi, whose headers name their project. A session of
 /// an older version is upgraded.
 ///
+/// # Errors
+///
+/// Fails with [`Error::ReadOnlyDialect`] for other sessions and for archives, with
+/// [`Error::AlreadyExists`] if there is a file at `target`, and with the error of `retire`.
+///
 /// ```
 /// # let dir = tempfile::tempdir()?;
 /// let (old, new) = (dir.path().join("old.jsonl"), dir.path().join("new.jsonl"));

@@ -75,8 +75,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Fails with [`Error::InvalidEntry`] if the record would not be read as an entry, or would be
-    /// read as damaged; with [`Error::DuplicateEntry`] if another entry has its id; with
+    /// Fails with [`Error::InvalidEntry`] if the record would not be read as an entry, would be read
+    /// as damaged, or is not UTF-8; with [`Error::DuplicateEntry`] if another entry has its id; with
     /// [`Error::UnknownEntry`] if its parent or target does not exist.
     ///
     /// ```
@@ -298,6 +298,11 @@ impl Session {
     }
 
     /// Makes everything appended so far survive a power failure.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::NotDurable`] if the system cannot confirm that, and with
+    /// [`Error::EarlierSyncFailed`] if an earlier sync in the background failed.
     pub fn sync(&self) -> Result<()> {
         if let Some(flusher) = self.flusher.get() {
             flusher.check()?;
@@ -437,7 +442,12 @@ impl Session {
         upgraded
     }
 
-    /// Plans [`upgrade`](Session::upgrade) and changes nothing.
+    /// Plans [`upgrade`](Session::upgrade) and changes nothing: returns what it will report, without a
+    /// backup.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
     pub fn plan_upgrade(&self) -> Result<Option<Upgrade>> {
         let state = self.state();
         migrate::planned_upgrade(&state.view(), &state.loaded)

@@ -76,16 +76,31 @@ impl Session {
     /// assert_eq!((usage.total(), usage.cost.dollars()), (15, 0.25));
     /// # Ok::<(), treering::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if the session does not have the
+    /// entry, and if the file cannot be read.
     pub fn entry_usage(&self, id: impl AsRef<str>) -> Result<Option<Usage>> {
         survey::of_entry(&self.view(), id.as_ref())
     }
 
     /// Returns the usage of the path from the root to a position, each event counted once.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if the session does not have the
+    /// entry, and if the file cannot be read.
     pub fn branch_usage(&self, position: impl Into<Position>) -> Result<Usage> {
         Ok(self.branch_stats(position)?.usage)
     }
 
     /// Returns the content and usage of the path from the root to a position. Only the path is read.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if the session does not have the
+    /// entry, and if the file cannot be read.
     pub fn branch_stats(&self, position: impl Into<Position>) -> Result<Stats> {
         let mut ledger = Ledger::of_one();
         ledger.add_branch(self, position)?;
@@ -104,6 +119,10 @@ impl Session {
     /// assert_eq!(stats.usage.requests, 0);
     /// # Ok::<(), treering::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
     pub fn stats(&self) -> Result<Stats> {
         self.part_stats(&Part::All)
     }
@@ -152,6 +171,10 @@ impl Session {
     /// assert!(branches.iter().all(|branch| branch.since.as_ref() == Some(&question)));
     /// # Ok::<(), treering::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
     pub fn branches(&self) -> Result<Vec<Branch>> {
         branches::of(self)
     }

@@ -165,6 +165,12 @@ const REPAIRED: [&str; 13] = [
 ///
 /// Sessions of agents whose files treering does not write are only ever copied.
 ///
+/// # Errors
+///
+/// Fails with [`Error::NotRepaired`] if the result does not pass the verification, with
+/// [`Error::AlreadyExists`] if the target exists, and if the file is not a session or cannot be read.
+/// The file is unchanged then.
+///
 /// ```
 /// # let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("s.jsonl");
@@ -193,6 +199,10 @@ pub fn repair(path: impl AsRef<Path>, options: RepairOptions) -> Result<Repair> 
 }
 
 /// Plans a repair of a session file and changes nothing.
+///
+/// # Errors
+///
+/// Fails if the file is not a session or cannot be read.
 ///
 /// ```
 /// # let dir = tempfile::tempdir()?;
