@@ -110,10 +110,7 @@ impl Trash {
         let text = note.as_ref().and_then(|note| fs::read_text(note, MAX_NOTE).ok());
         let field = |key: &str| text.as_ref()?.lines().find_map(|line| line.strip_prefix(key));
         let origin = field("Path=").and_then(decode).filter(|path| path.is_absolute());
-        let deleted = field("DeletionDate=").and_then(|time| {
-            let time = time.trim();
-            treering::time::parse(time).or_else(|| treering::time::parse(format!("{time}Z")))
-        });
+        let deleted = field("DeletionDate=").and_then(|time| treering::time::parse(time.trim()));
         TrashedFile { path, origin, deleted, note }
     }
 
@@ -270,10 +267,10 @@ mod tests {
         let trash = Trash { files: at("T/files"), info: Some(at("T/info")) };
         assert_eq!(trash.sessions().unwrap(), [], "no trash");
         let path = at("p/a b%é.jsonl");
-        for (text, day) in [("one", 1), ("two", 2)] {
+        for (text, hour) in [("one", 9), ("two", 10)] {
             std::fs::create_dir_all(at("p")).unwrap();
             std::fs::write(&path, text).unwrap();
-            trash.take(&path, day * 86_400_000).unwrap();
+            trash.take(&path, hour * 3_600_000).unwrap();
         }
         std::fs::write(at("p/notes.txt"), "no session").unwrap();
         trash.take(&at("p/notes.txt"), 0).unwrap();
@@ -284,9 +281,8 @@ mod tests {
 
         let found = trash.sessions().unwrap();
         let origin = dir.path().canonicalize().unwrap().join("p/a b%é.jsonl");
-        let days: Vec<_> =
-            found.iter().map(|file| file.deleted.map(|ms| ms / 86_400_000)).collect();
-        assert_eq!(days, [Some(2), Some(1), None]);
+        let deleted: Vec<_> = found.iter().map(|file| file.deleted).collect();
+        assert_eq!(deleted, [Some(10 * 3_600_000), Some(9 * 3_600_000), None]);
         assert_eq!(found[2].origin, None);
         trash.restore(&found[0], found[0].origin.as_ref().unwrap()).unwrap();
         assert_eq!(std::fs::read_to_string(&origin).unwrap(), "two");
