@@ -4,6 +4,7 @@ pub(crate) mod head;
 mod kind;
 mod message;
 mod new;
+mod notice;
 mod parts;
 mod strings;
 mod tools;

@@ -5,6 +5,7 @@
 //! sessions. They must not change by a byte.
 
 use super::kind::Role;
+use super::notice::notice;
 use super::view::{MessageView, number};
 use crate::json;
 use std::borrow::Cow;
@@ -104,9 +105,15 @@ fn output(text: WrappedText, view: MessageView<'_>, before: &str) -> WrappedText
 
 fn outcome(text: WrappedText, view: MessageView<'_>, cancelled: &str, failed: &str) -> WrappedText {
     let exit_code = view.get("exitCode").filter(|code| *code != b"null");
-    if is_true(view.get("cancelled")) {
-        return text.text(cancelled);
-    }
+    let text = if is_true(view.get("cancelled")) {
+        text.text(cancelled)
+    } else {
+        failure(text, exit_code, failed)
+    };
+    text.text(&view.get("meta").map(notice).unwrap_or_default())
+}
+
+fn failure(text: WrappedText, exit_code: Option<&[u8]>, failed: &str) -> WrappedText {
     match exit_code.filter(|code| number(code) != Some(0.0)) {
         Some(code) => match json::inside(code) {
             Some(code) => text.text(failed).raw(code),

@@ -202,3 +202,41 @@ fn hook_messages_of_omp_are_instructions_and_their_images_are_the_users() {
     }
     assert_eq!(all.len(), 4);
 }
+
+#[test]
+fn a_truncated_output_of_omp_says_what_is_missing() {
+    let tail = json!({"direction":"tail","truncatedBy":"bytes","totalLines":2000,"totalBytes":81920,
+        "outputLines":1301,"outputBytes":51200,"shownRange":{"start":700,"end":2000},"artifactId":"3"});
+    let middle = json!({"direction":"middle","truncatedBy":"middle","totalLines":12000,"totalBytes":9000000,
+        "outputLines":401,"outputBytes":51200,"headRange":{"start":1,"end":200},
+        "tailRange":{"start":11801,"end":12000},"elidedBytes":1280,"elidedLines":11600});
+    let partial = json!({"direction":"head","truncatedBy":"bytes","totalLines":1,"totalBytes":3145728,
+        "outputLines":1,"outputBytes":1000,"partialLine":true});
+    let columns = json!({"columnTruncated":{"maxColumn":768,"unit":"bytes"}});
+    for (meta, note) in [
+        (json!({}), ""),
+        (
+            json!({"truncation":tail}),
+            "\n\n[Showing lines 700-2000 of 2000 (50.0KB limit). Read artifact://3 for full output]",
+        ),
+        (
+            json!({"truncation":middle}),
+            "\n\n[Showing lines 1-200 and 11801-12000 of 12000; 11,600 middle lines (1.3KB) elided]",
+        ),
+        (
+            json!({"truncation":partial,"artifactError":"write"}),
+            "\n\n[Showing line 1 (partial, 1000B of 3.0MB) of 1. Full output was not saved \
+             completely (artifact write failed)]",
+        ),
+        (json!({"limits":columns}), "\n\n[Some lines truncated to 768 bytes]"),
+    ] {
+        let bash =
+            json!({"role":"bashExecution","command":"ls","output":"x","exitCode":2,"meta":meta});
+        let python =
+            json!({"role":"pythonExecution","code":"1","output":"x","cancelled":true,"meta":meta});
+        let llm = context(&[bash, python]).to_llm(Pairing::Strict);
+        let text = |at: usize| llm.messages[at].view().text();
+        assert_eq!(text(0), format!("Ran `ls`\n```\nx\n```\n\nCommand exited with code 2{note}"));
+        assert!(text(1).ends_with(&format!("\n\n(execution cancelled){note}")), "{}", text(1));
+    }
+}
