@@ -1,4 +1,4 @@
-//! Random contexts as the requests of providers: each obeys the rules of its API, and everything that
+//! Random contexts and sample sessions as the requests of providers: each obeys the rules of its API, and everything that
 //! it leaves out or changes is named in its repairs.
 
 use crate::provider_rules::{Checked, check_anthropic, check_chat, check_responses};
@@ -6,9 +6,9 @@ use crate::support::{cases, entry, file, open};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
-use treering::Context;
 use treering::context::ContextMessage;
 use treering::provider::{CacheControl, ContextRepair, ProviderRequest, RequestOptions, Tool};
+use treering::{Context, Session};
 
 /// A place in a template that becomes the block's own mark. Eight marks are valid Base64.
 const MARK: &str = "@@";
@@ -357,6 +357,24 @@ fn requests(context: &Context, options: &RequestOptions) -> [(&'static str, Prov
         ("chat", context.to_openai_chat(options)),
         ("responses", context.to_openai_responses(options)),
     ]
+}
+
+#[test]
+fn every_branch_of_every_sample_session_is_acceptable_to_every_provider() {
+    let tool = Tool::new("run", "Runs.", r#"{"type":"object"}"#).unwrap();
+    let options = RequestOptions::new().with_tool(tool).with_cache(CacheControl::Ephemeral);
+    // The parser of these checks refuses arguments that are nested 500 levels deep.
+    let mut files = treering_testkit::corpus::files();
+    files.retain(|path| !path.ends_with("deep-nesting-500.jsonl"));
+    for path in files {
+        let Ok(session) = Session::open(&path) else { continue };
+        for leaf in session.tree().leaves() {
+            for (api, request) in requests(&session.context_at(&leaf).unwrap(), &options) {
+                let checked = check(api, &request, &[]);
+                checked.unwrap_or_else(|error| panic!("{} at {leaf}: {error}", path.display()));
+            }
+        }
+    }
 }
 
 proptest! {
