@@ -170,6 +170,9 @@ impl TitleSlot {
     pub(crate) const MAX_LEN: usize = 256;
 }
 
+/// Reads a running total of tokens: input, cached input, output, all.
+pub(crate) type ReadTotal = fn(&[u8]) -> Option<[u64; 4]>;
+
 /// The constant facts about a dialect.
 #[derive(Debug)]
 pub(crate) struct Facts {
@@ -253,9 +256,8 @@ pub(crate) struct Facts {
     /// Whether entries that are neither messages nor settings are notes, which are not part of the
     /// conversation.
     pub has_notes: bool,
-    /// Returns the tokens of the whole session so far (input, cached input, output, all) that the
-    /// details of a usage entry state.
-    pub running_total: Option<fn(&[u8]) -> Option<[u64; 4]>>,
+    /// Reads the tokens of the whole session so far that the details of a usage entry state.
+    pub running_total: Option<ReadTotal>,
     /// Whether the cost of a request is in its entry or record. Without it, a cost of zero means that the
     /// cost is unknown.
     pub has_prices: bool,
