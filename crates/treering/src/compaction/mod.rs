@@ -249,7 +249,9 @@ impl Session {
     ///     let entry = plan.entry("The user asked for colors.", SummarySource::Summarizer)?;
     ///     session.apply_compaction(&plan, entry)?;
     /// }
-    /// assert!(session.context()?.messages[0].view().text().contains("asked for colors"));
+    /// let context = session.context()?;
+    /// let summary = context.messages[0].view().field("summary");
+    /// assert_eq!(summary.as_deref(), Some("The user asked for colors."));
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn apply_compaction(&self, plan: &Prepared, entry: NewEntry) -> Result<EntryId> {
