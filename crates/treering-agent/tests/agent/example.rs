@@ -284,6 +284,6 @@ async fn the_program_chat_answers_and_runs_commands() {
     assert!(printed.contains(" entries\n"), "{printed}");
     assert!(printed.contains("nowhere"), "the unknown entry is named: {printed}");
     let context = lines(&Session::open(&file).unwrap().context().unwrap());
-    let said = ["user: Name a color.", "assistant: Blue.", "user: Another!", "assistant: Red."];
-    assert_eq!(context[..4], said);
+    let expected = ["user: Name a color.", "assistant: Blue.", "user: Another!", "assistant: Red."];
+    assert_eq!(context[..4], expected);
 }

@@ -67,7 +67,7 @@ async fn answers_that_failed_or_were_aborted_are_requested_again() {
 }
 
 #[tokio::test]
-async fn a_turn_goes_on_after_the_limit_of_rounds_and_after_a_crash() {
+async fn a_turn_continues_after_the_limit_of_rounds_and_after_a_crash() {
     let (home, session) = Home::new();
     let limit = AgentSettings::new().turn(TurnSettings::new().max_rounds(1));
     let agent = AgentSession::new(session).with_tool(echo()).with_settings(limit);

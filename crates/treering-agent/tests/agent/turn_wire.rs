@@ -1,4 +1,4 @@
-//! What the record of a turn has of an answer that was not completed, and of servers with habits of their
+//! Tests the record of a turn whose answer was not completed, and of servers with habits of their
 //! own.
 
 use crate::support::scripted::Scripted;
@@ -64,7 +64,7 @@ async fn the_usage_of_an_answer_that_was_aborted_or_failed_is_recorded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_with_the_same_index_are_told_apart_by_their_ids() {
+async fn calls_with_the_same_index_are_separated_by_their_ids() {
     let _still = still();
     let api = Api::OpenAi;
     let one_by_one = [("c1", "{\"n\":1}"), ("c2", "{\"n\":2}")]

@@ -119,7 +119,7 @@ fn a_session_that_is_named_twice_is_meant_once() {
     assert_eq!(test_dir.run(&["rm", "-y", "s.jsonl", "./s.jsonl"]).ok().lines().count(), 1);
 }
 
-/// Makes the session one that nobody is writing to.
+/// Makes the modification time of the session so old that it counts as unused.
 fn file_settles(test_dir: &TestDir) {
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
     let file = std::fs::File::options().write(true).open(test_dir.file("s.jsonl")).unwrap();

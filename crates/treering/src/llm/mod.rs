@@ -238,15 +238,15 @@ fn split_images(message: &ContextMessage) -> Vec<Cow<'_, ContextMessage>> {
         "hookMessage" => {
             let (images, others): (Vec<&[u8]>, Vec<&[u8]>) =
                 elements("content").into_iter().partition(|block| is_image(block));
-            let (blank, said): (Vec<&[u8]>, Vec<&[u8]>) =
+            let (blank, texts): (Vec<&[u8]>, Vec<&[u8]>) =
                 others.into_iter().partition(|block| clean::is_empty_text(block));
             if !images.is_empty() {
                 let name = view.get("customType").and_then(json::inside).unwrap_or_default();
                 let label = WrappedText::new("Images attached to ").raw(name).text(".");
                 let label = label.text_block();
                 let blocks: Vec<&[u8]> = iter::once(&*label).chain(images).chain(blank).collect();
-                let texts = (!said.is_empty()).then(|| part("content", &said));
-                return texts.into_iter().chain([part("content", &blocks)]).collect();
+                let rest = (!texts.is_empty()).then(|| part("content", &texts));
+                return rest.into_iter().chain([part("content", &blocks)]).collect();
             }
         }
         _ => {}

@@ -345,7 +345,7 @@ impl<'a> Turns<'a> {
     }
 
     /// Removes and reports the thinking of a changed message that has replaced characters itself:
-    /// its signature does not match any more.
+    /// its signature no longer matches.
     fn drop_changed_thinking(&mut self, parts: &mut Vec<ContentPart<'a>>, entry: &EntryId) {
         let repairs = &mut self.repairs;
         parts.retain(|part| {

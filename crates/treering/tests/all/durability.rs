@@ -68,8 +68,8 @@ fn a_failed_sync_fails_every_waiting_append_and_leaves_nothing() {
     const THREADS: u64 = 6;
     let (journal, session) = begun(Durability::Each);
     let (bytes, shown, leaf) = (journal.contents(), outline(&session), session.leaf());
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let sink = Arc::clone(&told);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&received);
     session.on_change(move |change| sink.lock().unwrap().extend(change.entries.clone()));
     journal.hold_syncs_until(journal.counts().appends + THREADS);
     journal.script_syncs([SyncFault::Fails]);
@@ -93,7 +93,7 @@ fn a_failed_sync_fails_every_waiting_append_and_leaves_nothing() {
     assert_eq!((outline(&session), session.leaf()), (shown, leaf), "nothing in memory");
     let again = session.append(Message::user("again")).unwrap();
     assert_eq!(open(&journal, Durability::None).tree().len(), 2);
-    assert_eq!(*told.lock().unwrap(), [again], "only what is in the log");
+    assert_eq!(*received.lock().unwrap(), [again], "only what is in the log");
 }
 
 #[test]
@@ -143,12 +143,12 @@ fn what_others_have_built_on_is_not_taken_back() {
     let options = CreateOptions::new().durability(Durability::Each);
     let meddler = Arc::new(Meddler(Arc::clone(&journal)));
     let session = Session::in_journal(meddler, "/project", options).unwrap();
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let sink = Arc::clone(&told);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&received);
     session.on_change(move |change| sink.lock().unwrap().extend(change.entries.clone()));
     let error = session.append(Message::user("ours")).unwrap_err();
     assert!(matches!(error, Error::NotDurable(_)), "written, but not durable: {error:?}");
-    assert_eq!(*told.lock().unwrap(), session.leaf().as_slice(), "listeners hear of it");
+    assert_eq!(*received.lock().unwrap(), session.leaf().as_slice(), "listeners hear of it");
     let again = open(&journal, Durability::None);
     assert_eq!(again.tree().len(), 3, "ours stays, because theirs is its child");
     session.refresh().unwrap();
@@ -244,7 +244,7 @@ fn batched_tells_of_a_failure_in_the_background_once() {
     assert!(matches!(error, Error::EarlierSyncFailed(_)), "{error:?}");
     journal.heal();
     let again = open(&journal, Durability::None);
-    assert_eq!(again.tree().len(), appended, "the append that told was not carried out");
+    assert_eq!(again.tree().len(), appended, "the append that received was not carried out");
     assert_eq!(outline(&session), outline(&again));
 }
 

@@ -139,18 +139,18 @@ fn refresh_brings_what_others_wrote_and_tells_listeners() {
 }
 
 #[test]
-fn entries_of_others_are_told_even_if_the_append_fails() {
+fn listeners_get_the_entries_of_others_even_if_the_append_fails() {
     let directory = tempfile::tempdir().unwrap();
     let (_, ours, theirs, first) = two(directory.path());
-    let heard: Arc<Mutex<Vec<EntryId>>> = Arc::default();
-    let listener = Arc::clone(&heard);
+    let received: Arc<Mutex<Vec<EntryId>>> = Arc::default();
+    let listener = Arc::clone(&received);
     ours.on_change(move |change| listener.lock().unwrap().extend(change.entries.clone()));
     let other = theirs.append(Message::user("theirs")).unwrap();
     // The append is refused only after the entries of the others were read.
     let taken = Message::user("ours").into_entry().with_id(&other);
     assert!(matches!(ours.append(taken), Err(Error::DuplicateEntry(_))));
     assert!(ours.tree().contains(&other));
-    assert_eq!(*heard.lock().unwrap(), [other]);
+    assert_eq!(*received.lock().unwrap(), [other]);
     assert_eq!(ours.leaf(), Some(first));
 }
 
