@@ -5,9 +5,7 @@
 //! blocks, so the calls and results of the session are rendered as text. Consecutive turns of the
 //! same role are joined, and the first turn is one of the user, because some servers require it.
 
-use crate::summarizer::{
-    OnDelta, Summarizer, Summary, SummaryError, SummaryFuture, SummaryRequest,
-};
+use crate::summarizer::{ModelError, OnDelta, Summarizer, Summary, SummaryFuture, SummaryRequest};
 use crate::tool::ToolCall;
 use std::fmt;
 use std::pin::Pin;
@@ -216,8 +214,7 @@ impl ChatAnswer {
 }
 
 /// The future of an answer.
-pub type ChatFuture<'a> =
-    Pin<Box<dyn Future<Output = Result<ChatAnswer, SummaryError>> + Send + 'a>>;
+pub type ChatFuture<'a> = Pin<Box<dyn Future<Output = Result<ChatAnswer, ModelError>> + Send + 'a>>;
 
 /// A model that answers in a conversation.
 pub trait ChatModel: Send + Sync + fmt::Debug {
@@ -236,7 +233,7 @@ pub trait ChatModel: Send + Sync + fmt::Debug {
     fn context_window(&self) -> u64;
 
     /// Answers the request, or calls tools of the request. An answer that was cut for length is an
-    /// error, [`SummaryError::Length`], and so is one without content, [`SummaryError::Empty`].
+    /// error, [`ModelError::Length`], and so is one without content, [`ModelError::Empty`].
     fn answer<'a>(&'a self, request: ChatRequest, cancel: &'a CancellationToken) -> ChatFuture<'a>;
 }
 

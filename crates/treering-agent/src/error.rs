@@ -2,7 +2,7 @@
 //! nothing, except for a turn, whose records stay.
 
 use crate::session::Operation;
-use crate::summarizer::SummaryError;
+use crate::summarizer::ModelError;
 use treering::EntryId;
 
 /// The error of an operation. The session is unchanged, unless a turn failed after its beginning: what it
@@ -21,9 +21,9 @@ pub enum AgentError {
     /// An operation of the session itself failed, or there is no such entry.
     #[error(transparent)]
     Session(#[from] treering::Error),
-    /// The summary could not be created.
+    /// A request to a model failed.
     #[error(transparent)]
-    Summary(#[from] SummaryError),
+    Model(#[from] ModelError),
     /// A fork before an entry requires a user message, and this entry is not one.
     #[error("entry {0} is not a user message: fork at it, not before it")]
     NotAUserMessage(EntryId),
@@ -50,6 +50,6 @@ pub enum AgentError {
 impl AgentError {
     /// Returns whether the caller or a handler stopped the operation.
     pub fn is_canceled(&self) -> bool {
-        matches!(self, AgentError::Summary(SummaryError::Canceled))
+        matches!(self, AgentError::Model(ModelError::Canceled))
     }
 }

@@ -45,9 +45,9 @@ pub use session::{
     SessionActions, ShellContext, ShellRun, Turn, TurnEnd, TurnReport, TurnSettings,
 };
 pub use summarizer::{
-    Anthropic, Command, ConfigError, Conversation, Delta, Extractive, Http, HttpOptions, OnDelta,
-    OpenAi, Program, Provider, Proxy, Retry, RetryNotice, Secret, Summarizer, SummarizerConfig,
-    Summary, SummaryError, SummaryFuture, SummaryRequest, Timeouts, Waiting,
+    Anthropic, Command, ConfigError, Conversation, Delta, Extractive, Http, HttpOptions,
+    ModelError, OnDelta, OpenAi, Program, Provider, Proxy, Retry, RetryNotice, Secret, Summarizer,
+    SummarizerConfig, Summary, SummaryFuture, SummaryRequest, Timeouts, Waiting,
 };
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{AgentTool, FnTool, ToolCall, ToolError, ToolFuture, ToolOutput};

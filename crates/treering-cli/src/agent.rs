@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 use treering::Session;
 use treering_agent::{
-    AgentError, AgentSession, CancellationToken, Event, Provider, StreamDelta, SummaryError,
+    AgentError, AgentSession, CancellationToken, Event, ModelError, Provider, StreamDelta,
 };
 
 /// Options that choose the summarizer and steer its summary.
@@ -94,10 +94,8 @@ pub(crate) fn unwanted(hook: &str) -> Failure {
 fn failure(error: AgentError) -> Failure {
     match error {
         AgentError::Session(error) => error.into(),
-        AgentError::Summary(error @ SummaryError::NotConfigured) => {
-            Failure::message(error.to_string())
-        }
-        AgentError::Summary(error) => Failure::with_hint(
+        AgentError::Model(error @ ModelError::NotConfigured) => Failure::message(error.to_string()),
+        AgentError::Model(error) => Failure::with_hint(
             error.to_string(),
             "nothing was changed; try again, or choose another `--summarizer`",
         ),

@@ -1,7 +1,7 @@
 //! The payloads of events, and the answers of handlers.
 
 use crate::session::TurnEnd;
-use crate::summarizer::{RetryNotice, SummaryError};
+use crate::summarizer::{ModelError, RetryNotice};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -365,7 +365,7 @@ pub struct AnswerRewound {
     /// The number of the last possible attempt.
     pub attempts: u32,
     /// The error of the failed answer.
-    pub reason: SummaryError,
+    pub reason: ModelError,
     /// The length of the pause.
     pub wait: Duration,
 }

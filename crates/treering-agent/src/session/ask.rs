@@ -7,7 +7,7 @@
 
 use super::AgentSession;
 use crate::hooks::HookRunner;
-use crate::summarizer::{Conversation, OnDelta, Summarizer, SummaryError, SummaryRequest};
+use crate::summarizer::{Conversation, ModelError, OnDelta, Summarizer, SummaryRequest};
 use tokio_util::sync::CancellationToken;
 use treering::compaction::{SUMMARIZER_ROLE, branch_request, conversation_text};
 use treering::context::ContextMessage;
@@ -41,7 +41,7 @@ impl AgentSession {
         messages: &[ContextMessage],
         focus: Option<&str>,
         alone: bool,
-    ) -> Result<SummaryAnswer, SummaryError> {
+    ) -> Result<SummaryAnswer, ModelError> {
         let summarizer = self.summarizer()?;
         let asker = ConversationSummarizer {
             summarizer: &*summarizer,
@@ -58,7 +58,7 @@ impl AgentSession {
         };
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(SummaryError::Canceled),
+            () = cancel.cancelled() => Err(ModelError::Canceled),
             answer = asker.ask(&question) => answer,
         }
     }
@@ -81,7 +81,7 @@ pub(super) struct ConversationSummarizer<'a> {
 }
 
 impl ConversationSummarizer<'_> {
-    pub(super) async fn ask(&self, question: &Question<'_>) -> Result<SummaryAnswer, SummaryError> {
+    pub(super) async fn ask(&self, question: &Question<'_>) -> Result<SummaryAnswer, ModelError> {
         let all = tokens(&conversation_text(question.messages));
         let mut room = self.room(question, all);
         // Failed attempts count towards the usage as well.
@@ -114,7 +114,7 @@ impl ConversationSummarizer<'_> {
         question: &Question<'_>,
         room: Option<u64>,
         usage: &mut Option<Usage>,
-    ) -> Result<String, SummaryError> {
+    ) -> Result<String, ModelError> {
         let mut so_far = question.previous.map(str::to_owned);
         for part in parts(question.messages, room) {
             let request = SummaryRequest {
@@ -134,11 +134,11 @@ impl ConversationSummarizer<'_> {
             }
             // This is an error in the middle as well, because the summarized part would be lost.
             if summary.text.trim().is_empty() {
-                return Err(SummaryError::Empty);
+                return Err(ModelError::Empty);
             }
             so_far = Some(summary.text);
         }
-        so_far.ok_or(SummaryError::Empty)
+        so_far.ok_or(ModelError::Empty)
     }
 }
 
@@ -204,12 +204,12 @@ fn tokens(text: &str) -> u64 {
 }
 
 /// Returns whether an error means that the input was too long. Servers report this in many ways.
-pub(super) fn is_too_long(error: &SummaryError) -> bool {
+pub(super) fn is_too_long(error: &ModelError) -> bool {
     let (message, is_refusal) = match error {
-        SummaryError::Http { status: 413, .. } => return true,
-        SummaryError::Http { status: 400 | 422, message } => (message.to_lowercase(), true),
+        ModelError::Http { status: 413, .. } => return true,
+        ModelError::Http { status: 400 | 422, message } => (message.to_lowercase(), true),
         // Some servers report it in the stream. There, a rate may be exceeded as well.
-        SummaryError::Server { message, .. } => (message.to_lowercase(), false),
+        ModelError::Server { message, .. } => (message.to_lowercase(), false),
         _ => return false,
     };
     let signs = [

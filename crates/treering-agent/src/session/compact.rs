@@ -11,7 +11,7 @@ use crate::hooks::{
     BeforeCompact, Compact, CompactFailed, CompactOverride, CompactReason, Compacting,
     CompactingOverride, HookOutcome,
 };
-use crate::summarizer::{Summarizer, SummaryError};
+use crate::summarizer::{ModelError, Summarizer};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use treering::compaction::SummarySource;
@@ -153,7 +153,7 @@ impl AgentSession {
                 Ok(Compaction::Canceled { hook }) => {
                     (format!("the handler {hook} canceled it"), true)
                 }
-                Ok(Compaction::Aborted) => (SummaryError::Canceled.to_string(), true),
+                Ok(Compaction::Aborted) => (ModelError::Canceled.to_string(), true),
                 Err(error) => (error.to_string(), false),
                 Ok(_) => return result,
             };
@@ -368,7 +368,7 @@ fn supplied_entry(
     supplied: CompactOverride,
 ) -> Result<NewEntry, AgentError> {
     if supplied.summary.text.trim().is_empty() {
-        return Err(SummaryError::Empty.into());
+        return Err(ModelError::Empty.into());
     }
     if let Some(kept) = supplied.first_kept {
         let tree = session.tree();

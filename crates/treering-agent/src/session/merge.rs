@@ -7,7 +7,7 @@ use super::{AgentSession, find, read_blocking};
 use crate::OwnFuture;
 use crate::error::AgentError;
 use crate::hooks::TreeMove;
-use crate::summarizer::SummaryError;
+use crate::summarizer::ModelError;
 use tokio_util::sync::CancellationToken;
 use treering::branch_summary::branch_budget;
 use treering::merge::{Merge, MergePlan, MergeSummary, Selection};
@@ -136,7 +136,7 @@ impl AgentSession {
                 let asked =
                     self.ask_about_branch(&guard.cancel, &plan.messages, focus, false).await;
                 let SummaryAnswer { text, usage } = match asked {
-                    Err(SummaryError::Canceled) => return Ok(MergeOutcome::Aborted),
+                    Err(ModelError::Canceled) => return Ok(MergeOutcome::Aborted),
                     Err(error) => return Err(error.into()),
                     Ok(_) if guard.cancel.is_cancelled() => return Ok(MergeOutcome::Aborted),
                     Ok(answer) => answer,

@@ -33,7 +33,7 @@ pub use turn::{TurnEnd, TurnReport, TurnSettings};
 use crate::OwnFuture;
 use crate::error::AgentError;
 use crate::hooks::{Event, HookRunner, Hooks, InfoChanged, Start, StartReason, StreamDelta};
-use crate::summarizer::{Summarizer, SummaryError};
+use crate::summarizer::{ModelError, Summarizer};
 use crate::tool::AgentTool;
 use busy::{Guard, OperationLock};
 use late_entry::LateEntryKind;
@@ -364,9 +364,9 @@ impl AgentSession {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn summarizer(&self) -> Result<Arc<dyn Summarizer>, SummaryError> {
+    fn summarizer(&self) -> Result<Arc<dyn Summarizer>, ModelError> {
         let summarizer = self.summarizer.read().unwrap_or_else(PoisonError::into_inner);
-        summarizer.clone().ok_or(SummaryError::NotConfigured)
+        summarizer.clone().ok_or(ModelError::NotConfigured)
     }
 
     /// Returns the context at the leaf.

@@ -2,7 +2,7 @@
 
 use super::Sink;
 use super::calls::{Calls, add_members, check_empty};
-use super::error::SummaryError;
+use super::error::ModelError;
 use super::http::{Concession, Flow, Http, Post, Reader, endpoint, key_header, parse};
 use super::secret::Secret;
 use super::sse::SseEvent;
@@ -22,7 +22,7 @@ use treering::usage::Usage;
 /// let mut model = Anthropic::new(http, Secret::new("key"), Anthropic::MODEL);
 /// model.max_output_tokens = 4_000;
 /// assert_eq!(model.model(), Anthropic::MODEL);
-/// # Ok::<(), treering_agent::SummaryError>(())
+/// # Ok::<(), treering_agent::ModelError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Anthropic {
@@ -57,7 +57,7 @@ impl Anthropic {
         }
     }
 
-    fn post(&self, request: &ChatRequest) -> Result<Post<'_>, SummaryError> {
+    fn post(&self, request: &ChatRequest) -> Result<Post<'_>, ModelError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let version = HeaderName::from_static("anthropic-version");
@@ -292,15 +292,15 @@ impl AnthropicReader {
         sink.usage(usage);
     }
 
-    fn stop(&mut self, reason: Option<&str>) -> Result<(), SummaryError> {
+    fn stop(&mut self, reason: Option<&str>) -> Result<(), ModelError> {
         match reason {
             None => return Ok(()),
             Some("end_turn" | "stop_sequence") => {}
             Some("max_tokens" | "model_context_window_exceeded") => {
-                return Err(SummaryError::Length);
+                return Err(ModelError::Length);
             }
             Some("tool_use") => self.calls.is_wanted = true,
-            Some(other) => return Err(SummaryError::Refused(other.to_owned())),
+            Some(other) => return Err(ModelError::Refused(other.to_owned())),
         }
         self.stopped = true;
         Ok(())
@@ -308,7 +308,7 @@ impl AnthropicReader {
 }
 
 impl Reader for AnthropicReader {
-    fn event(&mut self, event: &SseEvent, sink: &mut Sink) -> Result<Flow, SummaryError> {
+    fn event(&mut self, event: &SseEvent, sink: &mut Sink) -> Result<Flow, ModelError> {
         match parse(&event.data)? {
             AnthropicEvent::MessageStart { message } => {
                 self.model = message.model;
@@ -366,7 +366,7 @@ impl Reader for AnthropicReader {
             }
             AnthropicEvent::MessageStop => return Ok(Flow::Done),
             AnthropicEvent::Error { error: StreamError { kind, message } } => {
-                return Err(SummaryError::Server { kind, message });
+                return Err(ModelError::Server { kind, message });
             }
             AnthropicEvent::ContentBlockStart { .. }
             | AnthropicEvent::ContentBlockDelta { .. }

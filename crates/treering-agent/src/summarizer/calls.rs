@@ -1,7 +1,7 @@
 //! Collects tool calls that arrive in pieces; shared by all HTTP clients.
 
 use super::Sink;
-use super::error::SummaryError;
+use super::error::ModelError;
 use crate::chat::ChatRequest;
 use crate::tool::ToolCall;
 use serde_json::Value;
@@ -33,9 +33,9 @@ impl Calls {
         name: Option<&str>,
         arguments: Option<&str>,
         sink: &mut Sink,
-    ) -> Result<(), SummaryError> {
+    ) -> Result<(), ModelError> {
         if !sink.takes_calls {
-            return Err(SummaryError::ToolCall);
+            return Err(ModelError::ToolCall);
         }
         let (id, name) = (id.unwrap_or_default(), name.unwrap_or_default());
         let is_other =
@@ -43,7 +43,7 @@ impl Calls {
         let same = self.calls.iter().rposition(|(other, _)| *other == index);
         let at = match same.filter(|at| !is_other(&self.calls[*at].1)) {
             Some(at) => at,
-            None if self.calls.len() >= MAX_CALLS => return Err(SummaryError::Length),
+            None if self.calls.len() >= MAX_CALLS => return Err(ModelError::Length),
             None => {
                 self.calls.push((index, ToolCall::new("", "", "")));
                 self.calls.len() - 1
@@ -68,11 +68,11 @@ impl Calls {
     ///
     /// # Errors
     ///
-    /// Fails with [`SummaryError::ToolCall`] if there are calls although the request offered no
+    /// Fails with [`ModelError::ToolCall`] if there are calls although the request offered no
     /// tools.
-    pub(super) fn finish(mut self, request: &ChatRequest) -> Result<Vec<ToolCall>, SummaryError> {
+    pub(super) fn finish(mut self, request: &ChatRequest) -> Result<Vec<ToolCall>, ModelError> {
         if request.tools.is_empty() && self.is_wanted {
-            return Err(SummaryError::ToolCall);
+            return Err(ModelError::ToolCall);
         }
         let whole = |mut call: ToolCall| {
             // A call without arguments may arrive without any piece of them.
@@ -87,17 +87,17 @@ impl Calls {
 }
 
 /// Fails if an answer has neither text nor tool calls.
-pub(super) fn check_empty(text: &str, calls: &[ToolCall]) -> Result<(), SummaryError> {
+pub(super) fn check_empty(text: &str, calls: &[ToolCall]) -> Result<(), ModelError> {
     match text.is_empty() && calls.is_empty() {
-        true => Err(SummaryError::Empty),
+        true => Err(ModelError::Empty),
         false => Ok(()),
     }
 }
 
 /// Adds the members of a provider's request to the body.
-pub(super) fn add_members(body: &mut Value, request: &str) -> Result<(), SummaryError> {
+pub(super) fn add_members(body: &mut Value, request: &str) -> Result<(), ModelError> {
     let members: serde_json::Map<String, Value> = serde_json::from_str(request)
-        .map_err(|error| SummaryError::Protocol(format!("the request is not JSON: {error}")))?;
+        .map_err(|error| ModelError::Protocol(format!("the request is not JSON: {error}")))?;
     if let Some(body) = body.as_object_mut() {
         body.extend(members);
     }

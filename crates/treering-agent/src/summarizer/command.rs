@@ -4,7 +4,7 @@
 //! The command runs in a process group of its own, if the system has them, so that canceling ends
 //! its children as well. It inherits the environment, where it finds its keys.
 
-use super::error::SummaryError;
+use super::error::ModelError;
 use super::secret::excerpt;
 use super::wait::within;
 use super::{Sink, Summarizer, Summary, SummaryFuture, SummaryRequest};
@@ -53,7 +53,7 @@ impl Command {
         Command { program, context_window: None, timeout: Duration::from_secs(900) }
     }
 
-    fn spawn(&self) -> Result<(Child, Group), SummaryError> {
+    fn spawn(&self) -> Result<(Child, Group), ModelError> {
         let mut command = match &self.program {
             Program::Direct(program, arguments) => {
                 let mut command = tokio::process::Command::new(program);
@@ -73,12 +73,12 @@ impl Command {
         command.process_group(0);
         let child = command
             .spawn()
-            .map_err(|error| SummaryError::Command(format!("cannot be started: {error}")))?;
+            .map_err(|error| ModelError::Command(format!("cannot be started: {error}")))?;
         let group = Group(child.id());
         Ok((child, group))
     }
 
-    async fn run(&self, request: SummaryRequest) -> Result<String, SummaryError> {
+    async fn run(&self, request: SummaryRequest) -> Result<String, ModelError> {
         let (mut child, mut group) = self.spawn()?;
         let prompt = match request.system.as_str() {
             "" => request.user,
@@ -94,12 +94,12 @@ impl Command {
         let status = child.wait().await;
         group.0 = None;
         let failed = |what: String| match tail.as_str() {
-            "" => SummaryError::Command(what),
-            tail => SummaryError::Command(format!("{what}: {tail}")),
+            "" => ModelError::Command(what),
+            tail => ModelError::Command(format!("{what}: {tail}")),
         };
         match status {
             Ok(status) if status.success() => match sink.finish() {
-                text if text.is_empty() => Err(SummaryError::Command("printed nothing".into())),
+                text if text.is_empty() => Err(ModelError::Command("printed nothing".into())),
                 text => Ok(text),
             },
             Ok(status) => Err(failed(format!("failed ({status})"))),
@@ -151,14 +151,14 @@ async fn write(stdin: Option<ChildStdin>, prompt: &str) {
 }
 
 /// Reads the summary. A character may arrive in two pieces.
-async fn read(from: Option<impl AsyncRead + Unpin>, sink: &mut Sink) -> Result<(), SummaryError> {
+async fn read(from: Option<impl AsyncRead + Unpin>, sink: &mut Sink) -> Result<(), ModelError> {
     let Some(mut from) = from else { return Ok(()) };
     let mut pending = Vec::new();
     loop {
         let count = from
             .read_buf(&mut pending)
             .await
-            .map_err(|error| SummaryError::Command(format!("cannot be read: {error}")))?;
+            .map_err(|error| ModelError::Command(format!("cannot be read: {error}")))?;
         let whole = if count == 0 { pending.len() } else { whole_characters(&pending) };
         let text: Vec<u8> = pending.drain(..whole).collect();
         sink.push(&String::from_utf8_lossy(&text))?;

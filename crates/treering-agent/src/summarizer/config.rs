@@ -25,7 +25,7 @@
 //!
 //! If the file has the key or the address itself, the provider's own variables do not replace it.
 
-use super::error::SummaryError;
+use super::error::ModelError;
 use super::{
     Anthropic, Command, Extractive, Http, HttpOptions, OpenAi, Program, Secret, Summarizer,
 };
@@ -141,7 +141,7 @@ pub enum ConfigError {
     NoModel,
     /// Nothing is configured, or the summarizer cannot be set up.
     #[error(transparent)]
-    Summarizer(#[from] SummaryError),
+    Summarizer(#[from] ModelError),
 }
 
 impl ConfigError {
@@ -270,10 +270,10 @@ impl SummarizerConfig {
         Ok(self)
     }
 
-    /// Builds the summarizer. Without a provider, fails with [`SummaryError::NotConfigured`], which
+    /// Builds the summarizer. Without a provider, fails with [`ModelError::NotConfigured`], which
     /// names the choices.
     pub fn build(&self) -> Result<Arc<dyn Summarizer>, ConfigError> {
-        let provider = self.provider.ok_or(SummaryError::NotConfigured)?;
+        let provider = self.provider.ok_or(ModelError::NotConfigured)?;
         Ok(match provider {
             Provider::Anthropic => Arc::new(self.anthropic()?),
             Provider::OpenAi => Arc::new(self.openai()?),
@@ -392,7 +392,7 @@ mod tests {
     fn nothing_configured_names_the_choices() {
         // A key that happens to be there is no choice.
         let error = with("", &[("OPENAI_API_KEY", "sk-1")]).unwrap().build().unwrap_err();
-        assert!(matches!(error, ConfigError::Summarizer(SummaryError::NotConfigured)));
+        assert!(matches!(error, ConfigError::Summarizer(ModelError::NotConfigured)));
         for choice in ["anthropic", "openai", "command", "extractive", "TREERING_SUMMARIZER"] {
             assert!(error.to_string().contains(choice), "{choice}");
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// characters and no keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum SummaryError {
+pub enum ModelError {
     /// The caller canceled.
     #[error("canceled")]
     Canceled,
@@ -65,16 +65,16 @@ pub enum SummaryError {
     NotConfigured,
 }
 
-impl SummaryError {
+impl ModelError {
     /// Makes texts of servers safe to show: removes the key, then cuts them to a readable length
     /// and removes control characters. In this order no half of a key can remain.
     pub(crate) fn harmless(mut self, key: Option<&Secret>) -> Self {
         let texts = match &mut self {
-            SummaryError::Http { message, .. } => [Some(message), None],
-            SummaryError::Server { kind, message } => [Some(kind), Some(message)],
-            SummaryError::Connection(text)
-            | SummaryError::Protocol(text)
-            | SummaryError::Refused(text) => [Some(text), None],
+            ModelError::Http { message, .. } => [Some(message), None],
+            ModelError::Server { kind, message } => [Some(kind), Some(message)],
+            ModelError::Connection(text)
+            | ModelError::Protocol(text)
+            | ModelError::Refused(text) => [Some(text), None],
             _ => [None, None],
         };
         for text in texts.into_iter().flatten() {
@@ -89,7 +89,7 @@ impl SummaryError {
     /// Returns whether the server refused a part of the request that one of these words names.
     pub(crate) fn is_about(&self, words: &[&str]) -> bool {
         match self {
-            SummaryError::Http { status: 400 | 422, message } => {
+            ModelError::Http { status: 400 | 422, message } => {
                 words.iter().any(|word| message.contains(word))
             }
             _ => false,
@@ -97,7 +97,7 @@ impl SummaryError {
     }
 }
 
-/// The step that a [`SummaryError::Timeout`] waited for.
+/// The step that a [`ModelError::Timeout`] waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Waiting {

@@ -108,7 +108,7 @@ impl Summarizer for Extractive {
     ) -> SummaryFuture<'a> {
         Box::pin(async move {
             if cancel.is_cancelled() {
-                return Err(super::SummaryError::Canceled);
+                return Err(super::ModelError::Canceled);
             }
             let mut sink = super::Sink::new(request.on_delta);
             sink.push(&self.extract(&request.conversation))?;

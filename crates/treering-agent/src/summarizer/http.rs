@@ -10,7 +10,7 @@
 //! or the directory `SSL_CERT_DIR`. Redirects are not followed, so that a key is sent only to the
 //! configured address.
 
-use super::error::{SummaryError, Waiting};
+use super::error::{ModelError, Waiting};
 use super::retry::{Retry, is_transient, retry_after};
 use super::secret::{Secret, excerpt};
 use super::sse::{SseEvent, SseParser};
@@ -110,7 +110,7 @@ pub enum Proxy {
 /// assert_eq!(model.provider(), "anthropic");
 /// let local = OpenAi::new(http, None, "qwen3");
 /// assert_eq!(local.model(), "qwen3");
-/// # Ok::<(), treering_agent::SummaryError>(())
+/// # Ok::<(), treering_agent::ModelError>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
@@ -154,7 +154,7 @@ impl HttpOptions {
 /// use treering_agent::{Http, HttpOptions};
 /// let http = Http::new(HttpOptions::new())?;
 /// # let _ = http;
-/// # Ok::<(), treering_agent::SummaryError>(())
+/// # Ok::<(), treering_agent::ModelError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Http {
@@ -185,7 +185,7 @@ pub(crate) struct Concession {
 
 impl Post<'_> {
     /// Removes the part that the error is about. Returns whether there was one.
-    fn concede(&mut self, error: &SummaryError) -> bool {
+    fn concede(&mut self, error: &ModelError) -> bool {
         let is_meant = |concession: &Concession| error.is_about(concession.about);
         let Some(place) = self.concessions.iter().position(is_meant) else { return false };
         let Some(body) = self.body.as_object_mut() else { return false };
@@ -200,10 +200,10 @@ impl Post<'_> {
 /// Interprets the events of one answer. There is one reader for each attempt.
 pub(crate) trait Reader: Default + Send {
     /// Handles an event, and passes text to the sink.
-    fn event(&mut self, event: &SseEvent, sink: &mut Sink) -> Result<Flow, SummaryError>;
+    fn event(&mut self, event: &SseEvent, sink: &mut Sink) -> Result<Flow, ModelError>;
 
     /// Passes on text that was held back, at the end of a complete answer.
-    fn finish(&mut self, _sink: &mut Sink) -> Result<(), SummaryError> {
+    fn finish(&mut self, _sink: &mut Sink) -> Result<(), ModelError> {
         Ok(())
     }
 
@@ -222,20 +222,20 @@ pub(crate) enum Flow {
 
 /// An attempt that failed.
 struct AttemptError {
-    /// The error, with the unchanged texts of the server; see [`SummaryError::harmless`].
-    error: SummaryError,
+    /// The error, with the unchanged texts of the server; see [`ModelError::harmless`].
+    error: ModelError,
     /// Whether another attempt may succeed.
     transient: bool,
     /// The pause that the server asked for.
     asked: Option<Duration>,
 }
 
-impl From<SummaryError> for AttemptError {
-    fn from(error: SummaryError) -> Self {
+impl From<ModelError> for AttemptError {
+    fn from(error: ModelError) -> Self {
         let transient = match &error {
-            SummaryError::Connection(_) => true,
-            SummaryError::Timeout { waiting, .. } => *waiting == Waiting::Connect,
-            SummaryError::Server { kind, .. } => is_transient_kind(kind),
+            ModelError::Connection(_) => true,
+            ModelError::Timeout { waiting, .. } => *waiting == Waiting::Connect,
+            ModelError::Server { kind, .. } => is_transient_kind(kind),
             _ => false,
         };
         AttemptError { error, transient, asked: None }
@@ -252,7 +252,7 @@ fn is_transient_kind(kind: &str) -> bool {
 
 impl Http {
     /// Creates a client with these options.
-    pub fn new(options: HttpOptions) -> Result<Self, SummaryError> {
+    pub fn new(options: HttpOptions) -> Result<Self, ModelError> {
         let builder = || {
             let builder = reqwest::Client::builder()
                 .user_agent(concat!("treering/", env!("CARGO_PKG_VERSION")))
@@ -264,7 +264,7 @@ impl Http {
         let client = builder()
             .build()
             .or_else(|_| builder().tls_built_in_root_certs(false).build())
-            .map_err(|error| SummaryError::Connection(explain(error)))?;
+            .map_err(|error| ModelError::Connection(explain(error)))?;
         Ok(Http { client, options })
     }
 
@@ -275,7 +275,7 @@ impl Http {
         mut post: Post<'_>,
         on_delta: Option<OnDelta>,
         cancel: &CancellationToken,
-    ) -> Result<(R, String), SummaryError> {
+    ) -> Result<(R, String), ModelError> {
         let work = async {
             let mut sink = Sink::new(on_delta);
             sink.takes_calls = post.has_tools;
@@ -336,7 +336,7 @@ impl Http {
                 }
             }
             if fed.is_err() {
-                return Err(SummaryError::Protocol("an event is too large".into()).into());
+                return Err(ModelError::Protocol("an event is too large".into()).into());
             }
         }
         if reader.is_whole() {
@@ -344,31 +344,28 @@ impl Http {
             return Ok(reader);
         }
         Err(if is_event_stream(&response) {
-            SummaryError::Connection("the answer ended early".into()).into()
+            ModelError::Connection("the answer ended early".into()).into()
         } else {
             let hint = "it is not a stream of events; is the base URL right?";
-            SummaryError::Protocol(hint.into()).into()
+            ModelError::Protocol(hint.into()).into()
         })
     }
 
     /// Converts an error of the HTTP client.
-    fn lost(&self, error: reqwest::Error) -> SummaryError {
+    fn lost(&self, error: reqwest::Error) -> ModelError {
         if error.is_builder() {
-            return SummaryError::Protocol(format!(
-                "the request cannot be sent: {}",
-                explain(error)
-            ));
+            return ModelError::Protocol(format!("the request cannot be sent: {}", explain(error)));
         }
         if error.is_connect() && error.is_timeout() {
             let limit = self.options.timeouts.connect;
-            return SummaryError::Timeout { waiting: Waiting::Connect, limit };
+            return ModelError::Timeout { waiting: Waiting::Connect, limit };
         }
         match error.url().filter(|_| error.is_connect()) {
             Some(url) => {
                 let server = url.origin().ascii_serialization();
-                SummaryError::Connection(format!("cannot reach {server}: {}", root_cause(&error)))
+                ModelError::Connection(format!("cannot reach {server}: {}", root_cause(&error)))
             }
-            None => SummaryError::Connection(explain(error)),
+            None => ModelError::Connection(explain(error)),
         }
     }
 
@@ -387,18 +384,17 @@ impl Http {
             body.extend_from_slice(&chunk[..chunk.len().min(room)]);
         }
         let body = String::from_utf8_lossy(&body);
-        let error = SummaryError::Http { status, message: message(&body) };
+        let error = ModelError::Http { status, message: message(&body) };
         AttemptError { error, transient: is_transient(status), asked }
     }
 }
 
 /// Parses the data of an event. Servers that cut a text anywhere send halves of surrogate pairs, which
 /// are replaced.
-pub(crate) fn parse<T: DeserializeOwned>(data: &str) -> Result<T, SummaryError> {
+pub(crate) fn parse<T: DeserializeOwned>(data: &str) -> Result<T, ModelError> {
     serde_json::from_str(data).or_else(|error| {
         let valid = unicode_json(data.as_bytes());
-        serde_json::from_str(&valid)
-            .map_err(|_| SummaryError::Protocol(format!("{error} in {data}")))
+        serde_json::from_str(&valid).map_err(|_| ModelError::Protocol(format!("{error} in {data}")))
     })
 }
 
@@ -446,9 +442,9 @@ pub(crate) fn key_header(
     headers: &mut HeaderMap,
     name: HeaderName,
     value: &str,
-) -> Result<(), SummaryError> {
+) -> Result<(), ModelError> {
     let mut value = HeaderValue::from_str(value)
-        .map_err(|_| SummaryError::Protocol("the key cannot be sent in a header".into()))?;
+        .map_err(|_| ModelError::Protocol("the key cannot be sent in a header".into()))?;
     value.set_sensitive(true);
     headers.insert(name, value);
     Ok(())

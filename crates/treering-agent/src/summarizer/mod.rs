@@ -28,7 +28,7 @@ pub use anthropic::Anthropic;
 pub use command::{Command, Program};
 pub(crate) use command::{Group, whole_characters};
 pub use config::{ConfigError, Provider, SummarizerConfig};
-pub use error::{SummaryError, Waiting};
+pub use error::{ModelError, Waiting};
 pub use extractive::Extractive;
 pub use http::{Http, HttpOptions, Proxy, Timeouts};
 pub use openai::OpenAi;
@@ -43,8 +43,7 @@ use tokio_util::sync::CancellationToken;
 use treering::usage::Usage;
 
 /// The future of [`Summarizer::summarize`].
-pub type SummaryFuture<'a> =
-    Pin<Box<dyn Future<Output = Result<Summary, SummaryError>> + Send + 'a>>;
+pub type SummaryFuture<'a> = Pin<Box<dyn Future<Output = Result<Summary, ModelError>> + Send + 'a>>;
 
 /// Is called with each piece of an answer as it arrives. It runs on the task of the request and
 /// must not block.
@@ -91,7 +90,7 @@ pub struct RetryNotice {
     /// The number of the last possible attempt.
     pub attempts: u32,
     /// The error of the previous attempt.
-    pub reason: SummaryError,
+    pub reason: ModelError,
     /// The length of the pause.
     pub wait: Duration,
 }
@@ -130,7 +129,7 @@ pub trait Summarizer: Send + Sync + fmt::Debug {
     fn context_window(&self) -> Option<u64>;
 
     /// Summarizes a conversation. Nothing is written; a canceled request fails with
-    /// [`SummaryError::Canceled`].
+    /// [`ModelError::Canceled`].
     fn summarize<'a>(
         &'a self,
         request: SummaryRequest,
@@ -289,7 +288,7 @@ impl Sink {
         self.text.is_empty()
     }
 
-    pub(crate) fn push(&mut self, delta: &str) -> Result<(), SummaryError> {
+    pub(crate) fn push(&mut self, delta: &str) -> Result<(), ModelError> {
         if delta.is_empty() {
             return Ok(());
         }
@@ -300,7 +299,7 @@ impl Sink {
     }
 
     /// Passes on the model's thinking.
-    pub(crate) fn think(&mut self, delta: &str) -> Result<(), SummaryError> {
+    pub(crate) fn think(&mut self, delta: &str) -> Result<(), ModelError> {
         if !delta.is_empty() {
             self.check_room(delta)?;
             self.thought += delta.len();
@@ -315,14 +314,14 @@ impl Sink {
     }
 
     /// Passes on thinking that the provider encrypted.
-    pub(crate) fn redacted(&mut self, data: &str) -> Result<(), SummaryError> {
+    pub(crate) fn redacted(&mut self, data: &str) -> Result<(), ModelError> {
         self.count(data)?;
         self.emit(Delta::RedactedThinking(data));
         Ok(())
     }
 
     /// Counts a piece of the answer that is neither text nor thinking.
-    pub(crate) fn count(&mut self, delta: &str) -> Result<(), SummaryError> {
+    pub(crate) fn count(&mut self, delta: &str) -> Result<(), ModelError> {
         self.check_room(delta)?;
         self.thought += delta.len();
         Ok(())
@@ -338,9 +337,9 @@ impl Sink {
         self.emit(Delta::Retry(notice));
     }
 
-    fn check_room(&self, delta: &str) -> Result<(), SummaryError> {
+    fn check_room(&self, delta: &str) -> Result<(), ModelError> {
         match self.text.len() + self.thought + delta.len() > MAX_TEXT {
-            true => Err(SummaryError::Length),
+            true => Err(ModelError::Length),
             false => Ok(()),
         }
     }

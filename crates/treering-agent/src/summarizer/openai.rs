@@ -6,7 +6,7 @@
 
 use super::Sink;
 use super::calls::{Calls, add_members, check_empty};
-use super::error::SummaryError;
+use super::error::ModelError;
 use super::http::{Concession, Flow, Http, Post, Reader, endpoint, key_header, parse};
 use super::secret::Secret;
 use super::sse::SseEvent;
@@ -25,7 +25,7 @@ use treering::usage::Usage;
 /// let mut model = OpenAi::new(Http::new(HttpOptions::new())?, None, "qwen3");
 /// model.base_url = "http://localhost:11434/v1".into();
 /// assert_eq!(model.model(), "qwen3");
-/// # Ok::<(), treering_agent::SummaryError>(())
+/// # Ok::<(), treering_agent::ModelError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct OpenAi {
@@ -57,7 +57,7 @@ impl OpenAi {
         }
     }
 
-    fn post(&self, request: &ChatRequest) -> Result<Post<'_>, SummaryError> {
+    fn post(&self, request: &ChatRequest) -> Result<Post<'_>, ModelError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(key) = &self.key {
@@ -239,7 +239,7 @@ impl From<Tokens> for Usage {
 }
 
 impl Reader for OpenAiReader {
-    fn event(&mut self, event: &SseEvent, sink: &mut Sink) -> Result<Flow, SummaryError> {
+    fn event(&mut self, event: &SseEvent, sink: &mut Sink) -> Result<Flow, ModelError> {
         if event.data.trim() == "[DONE]" {
             return Ok(Flow::Done);
         }
@@ -274,9 +274,9 @@ impl Reader for OpenAiReader {
         Ok(Flow::More)
     }
 
-    fn finish(&mut self, sink: &mut Sink) -> Result<(), SummaryError> {
+    fn finish(&mut self, sink: &mut Sink) -> Result<(), ModelError> {
         self.thinking.finish(sink)?;
-        if self.is_cut { Err(SummaryError::Length) } else { Ok(()) }
+        if self.is_cut { Err(ModelError::Length) } else { Ok(()) }
     }
 
     fn is_whole(&self) -> bool {
@@ -285,7 +285,7 @@ impl Reader for OpenAiReader {
 }
 
 impl OpenAiReader {
-    fn stop(&mut self, reason: Option<&str>) -> Result<(), SummaryError> {
+    fn stop(&mut self, reason: Option<&str>) -> Result<(), ModelError> {
         match reason {
             None | Some("") => return Ok(()),
             Some("length") => (self.is_cut, self.finished) = (true, true),
@@ -294,7 +294,7 @@ impl OpenAiReader {
                 self.finished = true;
             }
             Some("content_filter") => {
-                return Err(SummaryError::Refused("content_filter".into()));
+                return Err(ModelError::Refused("content_filter".into()));
             }
             // Servers have different words for a normal end ("stop", "eos", "end_turn" …).
             Some(_) => self.finished = true,
@@ -304,7 +304,7 @@ impl OpenAiReader {
 }
 
 /// Converts an error in the stream, which is an object or just a text.
-fn stream_error(error: &Value) -> SummaryError {
+fn stream_error(error: &Value) -> ModelError {
     let part = |key: &str| match &error[key] {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -312,5 +312,5 @@ fn stream_error(error: &Value) -> SummaryError {
     };
     let kind = part("type").or_else(|| part("code")).unwrap_or_else(|| "an error".into());
     let message = part("message").or_else(|| error.as_str().map(str::to_owned));
-    SummaryError::Server { kind, message: message.unwrap_or_else(|| error.to_string()) }
+    ModelError::Server { kind, message: message.unwrap_or_else(|| error.to_string()) }
 }

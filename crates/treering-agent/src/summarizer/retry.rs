@@ -1,13 +1,13 @@
 //! Decides whether a request is retried, and after which pause.
 
-use super::error::SummaryError;
+use super::error::ModelError;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Is called before each pause.
-type OnRetry = Arc<dyn Fn(&SummaryError, Duration) + Send + Sync>;
+type OnRetry = Arc<dyn Fn(&ModelError, Duration) + Send + Sync>;
 
 /// The policy of retries after a 408, 429 or 5xx, or a lost connection. If a part of the answer has
 /// arrived, [`Delta::Restart`](crate::Delta::Restart) tells that it must be discarded.
@@ -53,7 +53,7 @@ impl Retry {
     #[must_use]
     pub fn on_retry(
         self,
-        on_retry: impl Fn(&SummaryError, Duration) + Send + Sync + 'static,
+        on_retry: impl Fn(&ModelError, Duration) + Send + Sync + 'static,
     ) -> Self {
         Retry { on_retry: Some(Arc::new(on_retry)), ..self }
     }

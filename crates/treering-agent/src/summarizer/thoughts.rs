@@ -7,7 +7,7 @@
 //! is the name of its field, as pi records it; a block taken from the text has none.
 
 use super::Sink;
-use super::error::SummaryError;
+use super::error::ModelError;
 use serde_json::{Map, Value};
 
 /// The names of the field, in the order in which they are tried.
@@ -44,7 +44,7 @@ impl Thoughts {
         &mut self,
         members: &Map<String, Value>,
         sink: &mut Sink,
-    ) -> Result<(), SummaryError> {
+    ) -> Result<(), ModelError> {
         let text = |name: &'static str| Some((name, members.get(name)?.as_str()?));
         // Some servers send the same text under two names.
         let mut found = FIELDS.into_iter().filter_map(text);
@@ -58,7 +58,7 @@ impl Thoughts {
     }
 
     /// Handles more of the text.
-    pub(super) fn content(&mut self, text: &str, sink: &mut Sink) -> Result<(), SummaryError> {
+    pub(super) fn content(&mut self, text: &str, sink: &mut Sink) -> Result<(), ModelError> {
         if text.is_empty() {
             return Ok(());
         }
@@ -104,7 +104,7 @@ impl Thoughts {
     }
 
     /// Passes on text that was held back, at the end of the answer.
-    pub(super) fn finish(&mut self, sink: &mut Sink) -> Result<(), SummaryError> {
+    pub(super) fn finish(&mut self, sink: &mut Sink) -> Result<(), ModelError> {
         self.end_field(sink);
         let held = std::mem::take(&mut self.held);
         match self.state {

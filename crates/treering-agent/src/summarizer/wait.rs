@@ -1,6 +1,6 @@
 //! Waits for work with cancellation and time limits.
 
-use super::error::{SummaryError, Waiting};
+use super::error::{ModelError, Waiting};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -9,12 +9,12 @@ use tokio_util::sync::CancellationToken;
 pub(crate) async fn within<T>(
     cancel: &CancellationToken,
     total: Duration,
-    work: impl Future<Output = Result<T, SummaryError>>,
-) -> Result<T, SummaryError> {
+    work: impl Future<Output = Result<T, ModelError>>,
+) -> Result<T, ModelError> {
     tokio::select! {
         // The order matters: work that is always ready must not prevent a cancellation.
         biased;
-        () = cancel.cancelled() => Err(SummaryError::Canceled),
+        () = cancel.cancelled() => Err(ModelError::Canceled),
         done = limited(Waiting::Total, total, work) => done?,
     }
 }
@@ -24,6 +24,6 @@ pub(crate) async fn limited<T>(
     waiting: Waiting,
     limit: Duration,
     work: impl Future<Output = T>,
-) -> Result<T, SummaryError> {
-    tokio::time::timeout(limit, work).await.map_err(|_| SummaryError::Timeout { waiting, limit })
+) -> Result<T, ModelError> {
+    tokio::time::timeout(limit, work).await.map_err(|_| ModelError::Timeout { waiting, limit })
 }

@@ -4,7 +4,7 @@ use crate::support::server::{Server, Step};
 use crate::support::wire::{answer, begin, delta, finish, head, normal, refusal, whole};
 use crate::support::{Api, BOTH, KEY, ask, still};
 use serde_json::Value;
-use treering_agent::{SummaryError, Usage};
+use treering_agent::{ModelError, Usage};
 
 #[tokio::test(start_paused = true)]
 async fn a_summary_in_pieces_of_one_byte() {
@@ -56,7 +56,7 @@ fn check_request(api: Api, server: &Server) {
     }
 }
 
-async fn fails(api: Api, events: &str) -> SummaryError {
+async fn fails(api: Api, events: &str) -> ModelError {
     let (server, job) = ask(api, vec![answer(events)]).await;
     let error = job.fails().await;
     assert_eq!(server.requests().len(), 1, "{error} is not asked again");
@@ -67,19 +67,19 @@ async fn fails(api: Api, events: &str) -> SummaryError {
 async fn what_is_not_a_whole_summary_is_an_error() {
     let _still = still();
     for (api, reason, expected) in [
-        (Api::Anthropic, "max_tokens", SummaryError::Length),
-        (Api::OpenAi, "length", SummaryError::Length),
-        (Api::Anthropic, "tool_use", SummaryError::ToolCall),
-        (Api::OpenAi, "tool_calls", SummaryError::ToolCall),
-        (Api::Anthropic, "refusal", SummaryError::Refused("refusal".into())),
-        (Api::OpenAi, "content_filter", SummaryError::Refused("content_filter".into())),
+        (Api::Anthropic, "max_tokens", ModelError::Length),
+        (Api::OpenAi, "length", ModelError::Length),
+        (Api::Anthropic, "tool_use", ModelError::ToolCall),
+        (Api::OpenAi, "tool_calls", ModelError::ToolCall),
+        (Api::Anthropic, "refusal", ModelError::Refused("refusal".into())),
+        (Api::OpenAi, "content_filter", ModelError::Refused("content_filter".into())),
     ] {
         let events = begin(api) + &delta(api, "Some text") + &finish(api, reason);
         assert_eq!(fails(api, &events).await, expected, "{api:?} {reason}");
     }
     for api in BOTH {
         let events = begin(api) + &delta(api, " \n") + &finish(api, normal(api));
-        assert_eq!(fails(api, &events).await, SummaryError::Empty);
+        assert_eq!(fails(api, &events).await, ModelError::Empty);
     }
 }
 
@@ -89,7 +89,7 @@ async fn a_tool_call_is_noticed_when_it_begins() {
     let anthropic = r#"data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"bash","input":{}}}"#;
     let openai = r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0}]}}]}"#;
     for (api, event) in [(Api::Anthropic, anthropic), (Api::OpenAi, openai)] {
-        assert_eq!(fails(api, &format!("{event}\n\n")).await, SummaryError::ToolCall);
+        assert_eq!(fails(api, &format!("{event}\n\n")).await, ModelError::ToolCall);
     }
 }
 
@@ -120,7 +120,7 @@ async fn what_a_model_thinks_aloud_is_left_out() {
     assert_eq!(job.end().await.unwrap().text, "## Goal");
     for only in ["<think>endless", "<think>all</think> "] {
         let (_server, job) = ask(Api::OpenAi, vec![answer(&whole(Api::OpenAi, &[only]))]).await;
-        assert_eq!(job.fails().await, SummaryError::Empty);
+        assert_eq!(job.fails().await, ModelError::Empty);
     }
 }
 
@@ -150,5 +150,5 @@ async fn a_server_that_refuses_stream_options_gets_a_request_without_them() {
     // Once is enough.
     let scripts = vec![refusal(400, "", no), refusal(400, "", no)];
     let (_server, job) = ask(Api::OpenAi, scripts).await;
-    assert!(matches!(job.fails().await, SummaryError::Http { status: 400, .. }));
+    assert!(matches!(job.fails().await, ModelError::Http { status: 400, .. }));
 }

@@ -4,7 +4,7 @@ use crate::support::server::{Server, Step};
 use crate::support::wire::{begin, delta, head, refusal};
 use crate::support::{BOTH, Job, ask, still};
 use std::time::Duration;
-use treering_agent::{CancellationToken, SummaryError};
+use treering_agent::{CancellationToken, ModelError};
 
 #[tokio::test(start_paused = true)]
 async fn a_request_is_canceled_before_connecting() {
@@ -14,7 +14,7 @@ async fn a_request_is_canceled_before_connecting() {
         let cancel = CancellationToken::new();
         cancel.cancel();
         let job = Job::with(api, &server.url(), cancel);
-        assert_eq!(job.fails().await, SummaryError::Canceled);
+        assert_eq!(job.fails().await, ModelError::Canceled);
         assert_eq!(server.requests().len(), 0);
     }
     assert_eq!(still.elapsed(), Duration::ZERO);
@@ -31,7 +31,7 @@ async fn a_request_is_canceled_while_it_waits_for_the_answer() {
             let (mut server, job) = ask(api, vec![script]).await;
             assert_eq!(server.reached.recv().await, Some("asked"));
             job.cancel.cancel();
-            assert_eq!(job.fails().await, SummaryError::Canceled);
+            assert_eq!(job.fails().await, ModelError::Canceled);
             assert_eq!(server.reached.recv().await, Some("closed"));
         }
     }
@@ -50,7 +50,7 @@ async fn a_request_is_canceled_in_the_middle_of_the_answer() {
         job.cancel.cancel();
         server.go();
         assert_eq!(job.deltas.recv().await, None, "nothing is delivered after the cancellation");
-        assert_eq!(job.fails().await, SummaryError::Canceled);
+        assert_eq!(job.fails().await, ModelError::Canceled);
         assert_eq!(server.reached.recv().await, Some("closed"));
     }
     assert_eq!(still.elapsed(), Duration::ZERO);
@@ -63,7 +63,7 @@ async fn a_request_is_canceled_in_the_pause_before_another_attempt() {
         let (server, mut job) = ask(api, vec![refusal(429, "retry-after: 50\r\n", "")]).await;
         assert!(job.pauses.recv().await.is_some());
         job.cancel.cancel();
-        assert_eq!(job.fails().await, SummaryError::Canceled);
+        assert_eq!(job.fails().await, ModelError::Canceled);
         assert_eq!(server.requests().len(), 1);
     }
     assert_eq!(still.elapsed(), Duration::ZERO);

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 use treering_agent::{
-    CancellationToken, Command, Delta, Program, Summarizer, Summary, SummaryError, SummaryRequest,
+    CancellationToken, Command, Delta, ModelError, Program, Summarizer, Summary, SummaryRequest,
     Waiting,
 };
 
@@ -22,7 +22,7 @@ fn request(user: &str) -> SummaryRequest {
     SummaryRequest::new("Be brief.", user)
 }
 
-async fn run(command: &Command, user: &str) -> Result<Summary, SummaryError> {
+async fn run(command: &Command, user: &str) -> Result<Summary, ModelError> {
     command.summarize(request(user), &CancellationToken::new()).await
 }
 
@@ -53,20 +53,20 @@ async fn more_than_a_pipe_holds_goes_through() {
 #[tokio::test]
 async fn a_failure_quotes_the_end_of_standard_error() {
     let line = "echo half; seq 100000 >&2; printf 'no \\033[31mmodel\\n' >&2; exit 3";
-    let SummaryError::Command(text) = run(&shell(line), "").await.unwrap_err() else { panic!() };
+    let ModelError::Command(text) = run(&shell(line), "").await.unwrap_err() else { panic!() };
     assert!(text.contains("exit status: 3") && text.ends_with("no \\u{1b}[31mmodel"), "{text}");
     assert!(text.len() < 600, "{}", text.len());
 
     let none = Command::new(Program::Direct("/no/such/program".into(), vec![]));
-    let SummaryError::Command(text) = run(&none, "").await.unwrap_err() else { panic!() };
+    let ModelError::Command(text) = run(&none, "").await.unwrap_err() else { panic!() };
     assert!(text.starts_with("cannot be started"), "{text}");
-    let silent = SummaryError::Command("printed nothing".into());
+    let silent = ModelError::Command("printed nothing".into());
     assert_eq!(run(&shell("true"), "").await.unwrap_err(), silent);
 }
 
 /// Runs `line`, which writes a word once it and its children run, until `stop` stops it; then waits
 /// until the last of them has let go of the pipe that it was given.
-async fn stopped(command: Command, stop: impl AsyncFnOnce(&CancellationToken)) -> SummaryError {
+async fn stopped(command: Command, stop: impl AsyncFnOnce(&CancellationToken)) -> ModelError {
     let (started, mut starts) = mpsc::unbounded_channel();
     let cancel = CancellationToken::new();
     let token = cancel.clone();
@@ -89,7 +89,7 @@ async fn cancellation_kills_the_command_and_its_children() {
     let reader = tokio::task::spawn_blocking(move || std::fs::read(path).unwrap());
     let line = format!("exec 9>'{}'; sleep 1000 & sleep 1000 & echo started; wait", fifo.display());
     let error = stopped(shell(&line), async |cancel| cancel.cancel()).await;
-    assert_eq!(error, SummaryError::Canceled);
+    assert_eq!(error, ModelError::Canceled);
     assert_eq!(reader.await.unwrap(), b"", "no process writes to it");
 }
 
@@ -103,5 +103,5 @@ async fn a_command_that_takes_too_long_is_killed() {
         crate::support::pass(limit).await;
     })
     .await;
-    assert_eq!(error, SummaryError::Timeout { waiting: Waiting::Total, limit });
+    assert_eq!(error, ModelError::Timeout { waiting: Waiting::Total, limit });
 }

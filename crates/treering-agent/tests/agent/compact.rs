@@ -12,7 +12,7 @@ use treering::compaction::{CompactionSettings, ModelSettings};
 use treering::{EntryId, Message, Session};
 use treering_agent::{
     AgentError, AgentSession, AgentSettings, CancellationToken, CompactOptions, CompactReason,
-    Compacted, Compaction, Event, Operation, SummaryError, Waiting,
+    Compacted, Compaction, Event, ModelError, Operation, Waiting,
 };
 
 /// About a hundred tokens that begin with `text`.
@@ -163,21 +163,21 @@ async fn nothing_to_compact() {
     assert!(agent.compact_if_needed(&CancellationToken::new()).await.unwrap().is_none());
 }
 
-fn every_error() -> Vec<SummaryError> {
+fn every_error() -> Vec<ModelError> {
     let limit = Duration::from_secs(3);
     vec![
-        SummaryError::Timeout { waiting: Waiting::More, limit },
-        SummaryError::Http { status: 500, message: "oops".into() },
-        SummaryError::Http { status: 400, message: "no such model".into() },
-        SummaryError::Connection("reset".into()),
-        SummaryError::Server { kind: "overloaded".into(), message: "later".into() },
-        SummaryError::Protocol("not JSON".into()),
-        SummaryError::Length,
-        SummaryError::Empty,
-        SummaryError::ToolCall,
-        SummaryError::Refused("safety".into()),
-        SummaryError::Command("exited with 1".into()),
-        SummaryError::NotConfigured,
+        ModelError::Timeout { waiting: Waiting::More, limit },
+        ModelError::Http { status: 500, message: "oops".into() },
+        ModelError::Http { status: 400, message: "no such model".into() },
+        ModelError::Connection("reset".into()),
+        ModelError::Server { kind: "overloaded".into(), message: "later".into() },
+        ModelError::Protocol("not JSON".into()),
+        ModelError::Length,
+        ModelError::Empty,
+        ModelError::ToolCall,
+        ModelError::Refused("safety".into()),
+        ModelError::Command("exited with 1".into()),
+        ModelError::NotConfigured,
     ]
 }
 
@@ -192,7 +192,7 @@ async fn a_failed_compaction_writes_nothing_and_is_reported() {
         summarizer.play(Play::Fail(expected.clone()));
         let mut events = agent.subscribe();
         match agent.compact(keep_a_turn()).await {
-            Err(AgentError::Summary(error)) => assert_eq!(error, expected),
+            Err(AgentError::Model(error)) => assert_eq!(error, expected),
             other => panic!("{other:?}"),
         }
         let events = seen(&mut events);
@@ -210,13 +210,13 @@ async fn a_failed_compaction_writes_nothing_and_is_reported() {
     for nothing in ["", " \n"] {
         summarizer.play(Play::Say(nothing));
         let empty = agent.compact(keep_a_turn()).await;
-        assert!(matches!(empty, Err(AgentError::Summary(SummaryError::Empty))));
+        assert!(matches!(empty, Err(AgentError::Model(ModelError::Empty))));
     }
 
     agent.set_summarizer(None);
     let mut events = agent.subscribe();
     let nobody = agent.compact(keep_a_turn()).await;
-    assert!(matches!(nobody, Err(AgentError::Summary(SummaryError::NotConfigured))));
+    assert!(matches!(nobody, Err(AgentError::Model(ModelError::NotConfigured))));
     assert_eq!(names(&mut events), ["session_before_compact", "session_compact_failed"]);
     assert_eq!(home.bytes(), bytes);
 }
@@ -225,7 +225,7 @@ async fn a_failed_compaction_writes_nothing_and_is_reported() {
 async fn an_aborted_compaction_writes_nothing_and_is_reported() {
     for at_the_handlers in [true, false] {
         for by_token in [true, false] {
-            for play in [Play::Wait("late"), Play::Hang, Play::Fail(SummaryError::Canceled)] {
+            for play in [Play::Wait("late"), Play::Hang, Play::Fail(ModelError::Canceled)] {
                 let is_reported = matches!(play, Play::Fail(_));
                 let (home, session) = Home::new();
                 talk(&session, 1..=3);
@@ -325,8 +325,8 @@ async fn a_split_turn_is_summarized_in_a_separate_request() {
     }
     // Either failing is a failure.
     for plays in [
-        [Play::Say("H"), Play::Fail(SummaryError::Length)],
-        [Play::Fail(SummaryError::Length), Play::Hang],
+        [Play::Say("H"), Play::Fail(ModelError::Length)],
+        [Play::Fail(ModelError::Length), Play::Hang],
     ] {
         let (home, session) = Home::new();
         talk(&session, 1..=1);
@@ -336,7 +336,7 @@ async fn a_split_turn_is_summarized_in_a_separate_request() {
         let agent = AgentSession::new(session).with_summarizer(Scripted::plays(plays));
         let options = CompactOptions::new().keep_recent_tokens(50);
         let failed = agent.compact(options).await;
-        assert!(matches!(failed, Err(AgentError::Summary(SummaryError::Length))), "{failed:?}");
+        assert!(matches!(failed, Err(AgentError::Model(ModelError::Length))), "{failed:?}");
         assert_eq!(home.bytes(), bytes);
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use treering::EntryId;
 use treering_agent::{
     AgentError, AgentSession, CompactOverride, CompactingOverride, Compaction, Decision, Event,
-    SummaryError, SuppliedSummary,
+    ModelError, SuppliedSummary,
 };
 
 fn with_extension(extension: Extension) -> (Home, Vec<EntryId>, Arc<Scripted>, AgentSession) {
@@ -93,7 +93,7 @@ async fn handlers_can_choose_what_is_kept_on_the_branch() {
     }
     let agent = rehooked(agent, supplies(" ", None, None));
     let empty = agent.compact(keep_a_turn()).await;
-    assert!(matches!(empty, Err(AgentError::Summary(SummaryError::Empty))));
+    assert!(matches!(empty, Err(AgentError::Model(ModelError::Empty))));
     assert_eq!(home.bytes(), bytes);
 }
 

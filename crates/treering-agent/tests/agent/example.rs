@@ -15,9 +15,7 @@ use crate::turn::{assert_paired, messages};
 use std::time::Duration;
 use treering::Session;
 use treering::compaction::CompactionSettings;
-use treering_agent::{
-    AgentSession, AgentSettings, CancellationToken, Event, SummaryError, TurnEnd,
-};
+use treering_agent::{AgentSession, AgentSettings, CancellationToken, Event, ModelError, TurnEnd};
 
 /// Returns the settings of the example, without pauses.
 fn hurry(agent: AgentSession) -> AgentSession {
@@ -102,7 +100,7 @@ async fn it_survives_failures_an_overflow_and_an_abort() {
             Event::AnswerRewound(rewound) => Some(rewound.reason.clone()),
             _ => None,
         });
-        assert_eq!(rewound, Some(SummaryError::Empty));
+        assert_eq!(rewound, Some(ModelError::Empty));
         assert!(received.iter().any(|event| matches!(event, Event::SessionCompact(_))));
 
         let mut deltas = agent.subscribe_deltas();

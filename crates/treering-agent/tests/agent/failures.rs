@@ -3,7 +3,7 @@
 use crate::support::server::Step;
 use crate::support::wire::{answer, begin, delta, head, refusal, whole};
 use crate::support::{Api, BOTH, Job, KEY, RESTART, ask, pass, still, timeouts};
-use treering_agent::{SummaryError, Waiting};
+use treering_agent::{ModelError, Waiting};
 
 #[tokio::test(start_paused = true)]
 async fn a_request_is_repeated_if_the_connection_breaks_in_the_middle() {
@@ -16,7 +16,7 @@ async fn a_request_is_repeated_if_the_connection_breaks_in_the_middle() {
             let (server, mut job) = ask(api, vec![script, answer(&whole(api, &["Whole"]))]).await;
             assert_eq!(job.deltas.recv().await.as_deref(), Some("Half of"));
             assert_eq!(job.deltas.recv().await.as_deref(), Some(RESTART));
-            assert!(matches!(job.retried().await.0, SummaryError::Connection(_)));
+            assert!(matches!(job.retried().await.0, ModelError::Connection(_)));
             assert_eq!(job.deltas.recv().await.as_deref(), Some("Whole"));
             assert_eq!(job.end().await.unwrap().text, "Whole");
             assert_eq!(server.requests().len(), 2);
@@ -30,13 +30,13 @@ async fn malformed_events_are_errors() {
     for api in BOTH {
         for event in ["data: {\"type\":\n\n", "data: []\n\n", "data: \x1b[31mhello\n\n"] {
             let (server, job) = ask(api, vec![answer(&(begin(api) + event))]).await;
-            let SummaryError::Protocol(text) = job.fails().await else { panic!("{event}") };
+            let ModelError::Protocol(text) = job.fails().await else { panic!("{event}") };
             assert!(!text.contains('\x1b'), "{text}");
             assert_eq!(server.requests().len(), 1);
         }
         let endless = format!("data: {}", "x".repeat(2 << 20));
         let (_server, job) = ask(api, vec![answer(&endless)]).await;
-        assert_eq!(job.fails().await, SummaryError::Protocol("an event is too large".into()));
+        assert_eq!(job.fails().await, ModelError::Protocol("an event is too large".into()));
     }
 }
 
@@ -58,7 +58,7 @@ async fn an_error_in_the_stream_is_the_servers() {
         let events = format!("{}{event}\n\n", begin(api));
         let (server, job) = ask(api, vec![answer(&events)]).await;
         let kind = "invalid_request_error".into();
-        assert_eq!(job.fails().await, SummaryError::Server { kind, message: "No.".into() });
+        assert_eq!(job.fails().await, ModelError::Server { kind, message: "No.".into() });
         assert_eq!(server.requests().len(), 1);
     }
 }
@@ -72,7 +72,7 @@ async fn a_refusal_is_reported_without_the_key_it_quotes() {
             let body = format!(r#"{{"error":{{"message":"{filler}bad key: {KEY}\u001b[2J"}}}}"#);
             let (server, job) = ask(api, vec![refusal(401, "", &body)]).await;
             let error = job.fails().await;
-            let SummaryError::Http { status: 401, message } = &error else { panic!("{error}") };
+            let ModelError::Http { status: 401, message } = &error else { panic!("{error}") };
             assert!(!message.contains("sk-very") && !message.contains('\x1b'), "{message}");
             assert_eq!(server.requests().len(), 1);
         }
@@ -84,7 +84,7 @@ async fn redirects_do_not_carry_the_key_away() {
     let _still = still();
     let (server, job) =
         ask(Api::Anthropic, vec![refusal(307, "location: http://127.0.0.1:1/\r\n", "")]).await;
-    assert!(matches!(job.fails().await, SummaryError::Http { status: 307, .. }));
+    assert!(matches!(job.fails().await, ModelError::Http { status: 307, .. }));
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -105,7 +105,7 @@ async fn a_slow_trickle_is_fine_until_it_stops() {
     }
     assert!(still.elapsed() > timeouts().idle, "the limit is for each piece, not for all");
     pass(timeouts().idle / 2).await;
-    let timeout = SummaryError::Timeout { waiting: Waiting::More, limit: timeouts().idle };
+    let timeout = ModelError::Timeout { waiting: Waiting::More, limit: timeouts().idle };
     assert_eq!(job.fails().await, timeout);
     assert_eq!(server.reached.recv().await, Some("closed"));
     assert_eq!(server.requests().len(), 1);
@@ -119,7 +119,7 @@ async fn a_silent_server_times_out() {
     assert_eq!(server.reached.recv().await, Some("asked"));
     pass(timeouts().first_byte).await;
     let waiting = Waiting::FirstByte;
-    let timeout = SummaryError::Timeout { waiting, limit: timeouts().first_byte };
+    let timeout = ModelError::Timeout { waiting, limit: timeouts().first_byte };
     assert_eq!(job.fails().await, timeout);
 }
 
@@ -144,7 +144,7 @@ async fn a_stream_of_nothing_but_comments_ends_some_time() {
     let limit = timeouts().total;
     tokio::select! {
         error = job.fails() => {
-            assert_eq!(error, SummaryError::Timeout { waiting: Waiting::Total, limit });
+            assert_eq!(error, ModelError::Timeout { waiting: Waiting::Total, limit });
         }
         () = ended => {}
     }
@@ -156,5 +156,5 @@ async fn an_invalid_address_is_not_retried() {
     let mut job = Job::start(Api::OpenAi, "not an address");
     assert!(job.deltas.recv().await.is_none());
     assert!(job.pauses.try_recv().is_err());
-    assert!(matches!(job.fails().await, SummaryError::Protocol(_)));
+    assert!(matches!(job.fails().await, ModelError::Protocol(_)));
 }

@@ -6,7 +6,7 @@ use crate::navigate::{moved, summarize};
 use crate::support::scripted::{Play, ReceivedRequest, Scripted};
 use crate::support::talk::{Home, answer, json_of, user};
 use treering::Session;
-use treering_agent::{AgentError, AgentSession, SummaryError};
+use treering_agent::{AgentError, AgentSession, ModelError};
 
 fn tokens(text: &str) -> u64 {
     text.encode_utf16().count().div_ceil(4) as u64
@@ -18,8 +18,8 @@ fn conversation(request: &ReceivedRequest) -> &str {
     rest.rsplit_once("\n</conversation>").unwrap().0
 }
 
-fn too_long() -> SummaryError {
-    SummaryError::Http { status: 400, message: "prompt is too long: 9 > 8".into() }
+fn too_long() -> ModelError {
+    ModelError::Http { status: 400, message: "prompt is too long: 9 > 8".into() }
 }
 
 /// Every turn up to `turns` is in one of the requests, once.
@@ -113,7 +113,7 @@ async fn a_server_that_finds_it_too_long_gets_less() {
         let session = Session::in_memory("/p");
         talk(&session, 1..=20);
         let summarizer = Scripted::with_rule(None, move |user| {
-            let error = SummaryError::Http { status, message: "Prompt is TOO LONG".into() };
+            let error = ModelError::Http { status, message: "Prompt is TOO LONG".into() };
             (tokens(user) > 1_500).then_some(error)
         });
         let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
@@ -135,7 +135,7 @@ async fn requests_to_a_server_that_refuses_every_length_end() {
     let summarizer = Scripted::with_rule(None, |_| Some(too_long()));
     let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
     match agent.compact(keep_a_turn()).await {
-        Err(AgentError::Summary(error)) => assert_eq!(error, too_long()),
+        Err(AgentError::Model(error)) => assert_eq!(error, too_long()),
         other => panic!("{other:?}"),
     }
     assert_eq!((home.bytes(), summarizer.requests().len()), (bytes, 5));
@@ -162,7 +162,7 @@ async fn an_empty_answer_in_the_middle_is_a_failure() {
     let summarizer = Scripted::with_window(3_000, [Play::Say("one"), Play::Say(" ")]);
     let agent = AgentSession::new(session).with_summarizer(summarizer.clone());
     let failed = agent.compact(keep_a_turn()).await;
-    assert!(matches!(failed, Err(AgentError::Summary(SummaryError::Empty))), "{failed:?}");
+    assert!(matches!(failed, Err(AgentError::Model(ModelError::Empty))), "{failed:?}");
     assert_eq!(home.bytes(), bytes);
 }
 

@@ -7,7 +7,7 @@ use crate::support::{BOTH, KEY, ask, chat_model_with_key, still};
 use std::sync::{Arc, Mutex};
 use treering::Session;
 use treering_agent::{
-    AgentSession, CancellationToken, ChatRequest, Delta, OnDelta, Summarizer, SummaryError,
+    AgentSession, CancellationToken, ChatRequest, Delta, ModelError, OnDelta, Summarizer,
     SummaryRequest, TurnEnd,
 };
 
@@ -126,7 +126,7 @@ async fn a_placeholder_key_does_not_garble_an_error() {
             let model = chat_model_with_key(api, &server.url(), key);
             let request = ChatRequest::default();
             let error = model.answer(request, &CancellationToken::new()).await.unwrap_err();
-            let expected = SummaryError::Http { status: 404, message: message.into() };
+            let expected = ModelError::Http { status: 404, message: message.into() };
             assert_eq!(error, expected, "{key}");
         }
     }

@@ -5,9 +5,7 @@ use crate::support::scripted::{Play, Scripted};
 use crate::support::talk::{Home, answer, append, call, json_of, result, user};
 use treering::EntryId;
 use treering::merge::Selection;
-use treering_agent::{
-    AgentError, AgentSession, MergeOptions, MergeOutcome, Operation, SummaryError,
-};
+use treering_agent::{AgentError, AgentSession, MergeOptions, MergeOutcome, ModelError, Operation};
 
 /// A question, a branch that read a file, and another branch, where the leaf is.
 fn two_branches(agent: &AgentSession) -> (EntryId, EntryId) {
@@ -48,7 +46,7 @@ async fn messages_themselves_need_no_summarizer() {
     let agent = AgentSession::new(session);
     let (other, _) = two_branches(&agent);
     let error = agent.merge(other.as_str(), MergeOptions::default()).await.unwrap_err();
-    assert!(matches!(error, AgentError::Summary(SummaryError::NotConfigured)));
+    assert!(matches!(error, AgentError::Model(ModelError::NotConfigured)));
     let picked = agent.cherry_pick(&Selection::entry(other.as_str())).unwrap();
     assert_eq!(picked.len(), 1);
     let full = MergeOptions::new().full(true);

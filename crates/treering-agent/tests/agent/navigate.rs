@@ -7,8 +7,8 @@ use serde_json::json;
 use treering::branch_summary::BRANCH_SUMMARY_PREAMBLE;
 use treering::{EntryId, Error, NewEntry, Position, Session};
 use treering_agent::{
-    AgentError, AgentSession, CancellationToken, CompactOptions, Event, ForkPosition, Moved,
-    NavigateOptions, Navigation, Operation, SummaryError,
+    AgentError, AgentSession, CancellationToken, CompactOptions, Event, ForkPosition, ModelError,
+    Moved, NavigateOptions, Navigation, Operation,
 };
 
 /// `u1 a1 u2 c2 r2 a3` and, from `a1`, `u3 a4`. The leaf is `a3`.
@@ -168,7 +168,7 @@ async fn what_cannot_be_done_fails_at_once() {
         agent.navigate(forest.u1.as_str(), exact_with_summary(None)).await,
     ] {
         let error = result.unwrap_err();
-        assert!(matches!(error, AgentError::Summary(SummaryError::NotConfigured)), "{error:?}");
+        assert!(matches!(error, AgentError::Model(ModelError::NotConfigured)), "{error:?}");
     }
     assert_eq!(names(&mut events), Vec::<&str>::new());
     assert_eq!((home.bytes(), agent.session().leaf()), (bytes, Some(forest.a3.clone())));

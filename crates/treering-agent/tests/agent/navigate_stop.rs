@@ -7,7 +7,7 @@ use crate::support::talk::Home;
 use std::pin::Pin;
 use std::sync::Arc;
 use treering_agent::{
-    AgentError, AgentSession, NavigateOptions, Navigation, Operation, SummaryError,
+    AgentError, AgentSession, ModelError, NavigateOptions, Navigation, Operation,
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -91,11 +91,11 @@ async fn a_failed_summary_leaves_the_leaf() {
     let (home, session) = Home::new();
     let forest = forest(&session);
     let agent = AgentSession::new(session)
-        .with_summarizer(Scripted::plays([Play::Fail(SummaryError::Length), Play::Say("")]));
+        .with_summarizer(Scripted::plays([Play::Fail(ModelError::Length), Play::Say("")]));
     let bytes = home.bytes();
-    for expected in [SummaryError::Length, SummaryError::Empty] {
+    for expected in [ModelError::Length, ModelError::Empty] {
         match agent.navigate(forest.u3.as_str(), summarize()).await {
-            Err(AgentError::Summary(error)) => assert_eq!(error, expected),
+            Err(AgentError::Model(error)) => assert_eq!(error, expected),
             other => panic!("{other:?}"),
         }
         assert_eq!(

@@ -5,7 +5,7 @@ use crate::support::wire::{answer, begin, head, refusal, whole};
 use crate::support::{Api, BOTH, Job, ask, still};
 use std::time::Duration;
 use tokio::net::TcpSocket;
-use treering_agent::SummaryError;
+use treering_agent::ModelError;
 
 const BUSY: &str = r#"{"error":{"message":"busy"}}"#;
 
@@ -17,7 +17,7 @@ async fn a_429_is_retried_after_the_time_that_the_server_names() {
         let scripts = vec![refusal(429, "retry-after: 7\r\n", BUSY), answer(&whole(api, &["Yes"]))];
         let (server, mut job) = ask(api, scripts).await;
         let (error, pause) = job.retried().await;
-        assert_eq!(error, SummaryError::Http { status: 429, message: "busy".into() });
+        assert_eq!(error, ModelError::Http { status: 429, message: "busy".into() });
         assert_eq!(pause, Duration::from_secs(7));
         assert_eq!(job.deltas.recv().await.as_deref(), Some("Yes"));
         assert_eq!(job.end().await.unwrap().text, "Yes");
@@ -48,7 +48,7 @@ async fn a_500_is_retried_with_growing_pauses_up_to_the_limit() {
     let (first, second) = (job.retried().await.1, job.retried().await.1);
     assert!((500..=1000).contains(&first.as_millis()), "{first:?}");
     assert!((1000..=2000).contains(&second.as_millis()), "{second:?}");
-    assert_eq!(job.fails().await, SummaryError::Http { status: 502, message: "<html>".into() });
+    assert_eq!(job.fails().await, ModelError::Http { status: 502, message: "<html>".into() });
     assert_eq!(server.requests().len(), 3);
 }
 
@@ -61,7 +61,7 @@ async fn a_refused_connection_is_retried() {
     let address = socket.local_addr().unwrap();
     let mut job = Job::start(Api::OpenAi, &format!("http://{address}/v1"));
     let (error, pause) = job.pauses.recv().await.unwrap();
-    let SummaryError::Connection(text) = error else { panic!("{error}") };
+    let ModelError::Connection(text) = error else { panic!("{error}") };
     assert!(text.starts_with(&format!("cannot reach http://{address}: ")), "{text}");
     let _server =
         Server::on(socket.listen(8).unwrap(), vec![answer(&whole(Api::OpenAi, &["Yes"]))]);
@@ -76,7 +76,7 @@ async fn a_request_is_repeated_if_the_connection_breaks_before_the_first_word() 
         let lost = [vec![], vec![head()], vec![head(), Step::Chunk(begin(api).into())]];
         for script in lost {
             let (server, mut job) = ask(api, vec![script, answer(&whole(api, &["Yes"]))]).await;
-            assert!(matches!(job.retried().await.0, SummaryError::Connection(_)));
+            assert!(matches!(job.retried().await.0, ModelError::Connection(_)));
             assert_eq!(job.deltas.recv().await.as_deref(), Some("Yes"));
             assert_eq!(job.seen(), "");
             assert_eq!(job.end().await.unwrap().text, "Yes");
@@ -93,6 +93,6 @@ async fn an_overload_reported_in_the_stream_is_retried() {
     let api = Api::Anthropic;
     let events = format!("{}{event}\n\n", begin(api));
     let (_server, mut job) = ask(api, vec![answer(&events), answer(&whole(api, &["Yes"]))]).await;
-    assert!(matches!(job.retried().await.0, SummaryError::Server { .. }));
+    assert!(matches!(job.retried().await.0, ModelError::Server { .. }));
     assert_eq!(job.end().await.unwrap().text, "Yes");
 }

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex};
 use treering::Session;
 use treering::compaction::CompactionSettings;
 use treering_agent::{
-    AgentError, AgentSession, AgentSettings, CancellationToken, Delta, OnDelta, Operation,
-    SummaryError, TurnEnd, TurnReport,
+    AgentError, AgentSession, AgentSettings, CancellationToken, Delta, ModelError, OnDelta,
+    Operation, TurnEnd, TurnReport,
 };
 
 fn agent() -> AgentSession {
@@ -134,7 +134,7 @@ async fn a_failure_is_written_beside_what_had_come() {
     let model = chat_model(Api::Anthropic, &server.url());
     let agent = agent();
     let turn = agent.prompt(&*model, "Hello", None, &never()).await.unwrap();
-    assert!(matches!(turn.end, TurnEnd::Failed(SummaryError::Http { status: 400, .. })));
+    assert!(matches!(turn.end, TurnEnd::Failed(ModelError::Http { status: 400, .. })));
     let written = entry(&agent, &turn);
     assert_eq!(
         (&written["stopReason"], &written["content"]),

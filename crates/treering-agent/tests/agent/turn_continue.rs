@@ -7,7 +7,7 @@ use crate::turn::{echo, prompt};
 use treering::Session;
 use treering::entry::UserMessage;
 use treering_agent::{
-    AgentError, AgentSession, AgentSettings, CancellationToken, Event, SummaryError, TurnEnd,
+    AgentError, AgentSession, AgentSettings, CancellationToken, Event, ModelError, TurnEnd,
     TurnReport, TurnSettings,
 };
 
@@ -40,7 +40,7 @@ async fn a_message_that_the_caller_appended_is_answered() {
 async fn answers_that_failed_or_were_aborted_are_requested_again() {
     let (home, session) = Home::new();
     let agent = AgentSession::new(session).with_tool(echo());
-    let refused = SummaryError::Http { status: 401, message: "key".into() };
+    let refused = ModelError::Http { status: 401, message: "key".into() };
     let model = ScriptedModel::plays([
         Reply::Calls(vec![("a", "echo", "{}")]),
         Reply::Fail(refused.clone()),

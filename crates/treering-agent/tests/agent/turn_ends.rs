@@ -15,8 +15,8 @@ use tokio::sync::Semaphore;
 use treering::Session;
 use treering::compaction::CompactionSettings;
 use treering_agent::{
-    AgentSession, AgentSettings, CancellationToken, CompactReason, Event, FnTool, Operation,
-    SummaryError, ToolOutput, TurnEnd, TurnSettings,
+    AgentSession, AgentSettings, CancellationToken, CompactReason, Event, FnTool, ModelError,
+    Operation, ToolOutput, TurnEnd, TurnSettings,
 };
 
 fn agent() -> AgentSession {
@@ -97,11 +97,11 @@ async fn a_failed_answer_is_rewound_and_requested_again() {
     let turn = TurnSettings::new().retries(2).retry_pause(Duration::ZERO);
     let agent = with_turn(AgentSession::new(session).with_tool(echo()), turn);
     let mut events = agent.subscribe();
-    let lost = || Reply::Fail(SummaryError::Connection("reset".into()));
+    let lost = || Reply::Fail(ModelError::Connection("reset".into()));
     let model = ScriptedModel::plays([
         Reply::Calls(vec![("a", "echo", "{}")]),
         lost(),
-        Reply::Fail(SummaryError::Empty),
+        Reply::Fail(ModelError::Empty),
         Reply::Text("At last."),
     ]);
     let turn = prompt(&agent, &model).await;
@@ -137,7 +137,7 @@ async fn an_empty_answer_is_a_failure() {
         assert_eq!(prompt(&agent, &model).await.end, TurnEnd::Complete);
         assert_eq!(lines(&agent.context().unwrap()), ["user: Begin.", "assistant: Done."]);
         let failed = prompt(&agent, &model).await;
-        assert_eq!(failed.end, TurnEnd::Failed(SummaryError::Empty));
+        assert_eq!(failed.end, TurnEnd::Failed(ModelError::Empty));
         assert_eq!(messages(&agent).last().unwrap()["stopReason"], "error");
     }
 }
@@ -146,9 +146,9 @@ async fn an_empty_answer_is_a_failure() {
 async fn failures_that_do_not_pass_are_not_retried() {
     let turn = TurnSettings::new().retries(5).retry_pause(Duration::ZERO);
     for (error, requests) in [
-        (SummaryError::Refused("no".into()), 1),
-        (SummaryError::Http { status: 401, message: "key".into() }, 1),
-        (SummaryError::Connection("gone".into()), 6),
+        (ModelError::Refused("no".into()), 1),
+        (ModelError::Http { status: 401, message: "key".into() }, 1),
+        (ModelError::Connection("gone".into()), 6),
     ] {
         let agent = with_turn(agent(), turn.clone());
         let fails = || Reply::Fail(error.clone());
@@ -198,7 +198,7 @@ async fn a_context_that_the_provider_refuses_is_compacted_inside_the_turn() {
 /// The window of the model is smaller than what the settings keep.
 #[tokio::test]
 async fn a_context_that_is_refused_is_compacted_to_less_than_the_settings_keep() {
-    let too_long = || SummaryError::Http { status: 400, message: "prompt is too long".into() };
+    let too_long = || ModelError::Http { status: 400, message: "prompt is too long".into() };
     let agent = agent().with_summarizer(Scripted::plays([Play::Say("A greeting.")]));
     assert_eq!(agent.settings().compaction.keep_recent_tokens, 20_000);
     let old: &str = Box::leak("old ".repeat(4_000).into_boxed_str());
@@ -213,7 +213,7 @@ async fn a_context_that_is_refused_is_compacted_to_less_than_the_settings_keep()
 
 #[tokio::test]
 async fn a_context_that_stays_too_large_fails_after_one_compaction() {
-    let error = SummaryError::Http { status: 400, message: "prompt is too long".into() };
+    let error = ModelError::Http { status: 400, message: "prompt is too long".into() };
     let compaction = CompactionSettings::new().keep_recent_tokens(1);
     let agent = agent()
         .with_settings(AgentSettings::new().compaction(compaction))

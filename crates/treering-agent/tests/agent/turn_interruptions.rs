@@ -10,18 +10,18 @@ use treering::compaction::CompactionSettings;
 use treering::{Message, Session};
 use treering_agent::{
     AgentSession, AgentSettings, BeforeCompact, CancellationToken, Compact, CompactOverride,
-    Decision, Event, FnTool, HookFuture, Hooks, NavigateOptions, Navigation, Replaced, Shutdown,
-    SummaryError, ToolOutput, TreeMove, TurnEnd, TurnSettings,
+    Decision, Event, FnTool, HookFuture, Hooks, ModelError, NavigateOptions, Navigation, Replaced,
+    Shutdown, ToolOutput, TreeMove, TurnEnd, TurnSettings,
 };
 use treering_testkit::faulty::{AppendFault, Faulty};
 use treering_testkit::rng::Rng;
 
-fn too_long() -> SummaryError {
-    SummaryError::Http { status: 400, message: "prompt is too long".into() }
+fn too_long() -> ModelError {
+    ModelError::Http { status: 400, message: "prompt is too long".into() }
 }
 
 fn lost() -> Reply {
-    Reply::Fail(SummaryError::Connection("reset".into()))
+    Reply::Fail(ModelError::Connection("reset".into()))
 }
 
 fn compacting(agent: AgentSession, summarizer: Arc<Scripted>) -> AgentSession {
@@ -101,7 +101,7 @@ async fn a_message_appended_during_a_failed_answer_stays() {
     let gate = Arc::new(tokio::sync::Semaphore::new(0));
     let model = ScriptedModel::plays([
         Reply::Calls(vec![("a", "echo", "{}")]),
-        Reply::FailAfter(Arc::clone(&gate), SummaryError::Connection("reset".into())),
+        Reply::FailAfter(Arc::clone(&gate), ModelError::Connection("reset".into())),
         Reply::Text("Both."),
     ]);
     let steers = async {
@@ -260,7 +260,7 @@ fn random_reply(rng: &mut Rng) -> Reply {
     match rng.below(10) {
         0 | 1 => Reply::Text("Done."),
         2 => lost(),
-        3 => Reply::Fail(SummaryError::Length),
+        3 => Reply::Fail(ModelError::Length),
         4 => Reply::Fail(too_long()),
         at => {
             let calls = (0..rng.range(1, 4))

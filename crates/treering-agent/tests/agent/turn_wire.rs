@@ -12,7 +12,7 @@ use serde_json::json;
 use treering::Session;
 use treering::compaction::CompactionSettings;
 use treering_agent::{
-    AgentSession, AgentSettings, CancellationToken, SummaryError, TurnEnd, TurnReport,
+    AgentSession, AgentSettings, CancellationToken, ModelError, TurnEnd, TurnReport,
 };
 
 async fn turn(agent: &AgentSession, api: Api, server: &Server) -> TurnReport {
@@ -49,7 +49,7 @@ async fn the_usage_of_an_answer_that_was_aborted_or_failed_is_recorded() {
     let server = Server::start(vec![answer(&(began + fails)), aborted]).await;
     let agent = agent();
     let failed = turn(&agent, api, &server).await;
-    assert!(matches!(failed.end, TurnEnd::Failed(SummaryError::Server { .. })));
+    assert!(matches!(failed.end, TurnEnd::Failed(ModelError::Server { .. })));
     let mut deltas = agent.subscribe_deltas();
     let aborts = async {
         deltas.recv().await.unwrap();

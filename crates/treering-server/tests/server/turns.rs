@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 use treering::store::MemoryStore;
 use treering_agent::{
     AgentSession, CancellationToken, ChatAnswer, ChatFuture, ChatModel, ChatRequest, Delta,
-    SummaryError, Usage,
+    ModelError, Usage,
 };
 use treering_server::{Limits, Scope};
 
@@ -56,7 +56,7 @@ impl ChatModel for Scripted {
                 "hang" => std::future::pending().await,
                 "fail" => {
                     let message = "out of credit".to_owned();
-                    return Err(SummaryError::Http { status: 402, message });
+                    return Err(ModelError::Http { status: 402, message });
                 }
                 "panic" => panic!("the model panics"),
                 _ => {}

@@ -25,7 +25,7 @@ use crate::hooks::{
     AnswerRecorded, AnswerRewound, CompactReason, Event, TurnFinished, TurnStarted,
 };
 use crate::session::Compaction;
-use crate::summarizer::{OnDelta, SummaryError, is_transient};
+use crate::summarizer::{ModelError, OnDelta, is_transient};
 use crate::tool::AgentTool;
 use answer::{PartialAnswer, collect};
 use question::{begin_at_leaf, ends_with_question, write_question};
@@ -109,7 +109,7 @@ pub enum TurnEnd {
     /// The user aborted the turn.
     Aborted,
     /// An answer failed.
-    Failed(SummaryError),
+    Failed(ModelError),
     /// The model still called tools after [`TurnSettings::max_rounds`] answers.
     RoundLimit,
 }
@@ -290,7 +290,7 @@ impl AgentSession {
         let tools = self.tools();
         let definitions = tools.iter().map(define).collect::<Result<_, _>>()?;
         if let Ok(Some(Compaction::Aborted)) = self.make_room(model, cancel).await {
-            return Err(SummaryError::Canceled.into());
+            return Err(ModelError::Canceled.into());
         }
         let report = self.run_turn(model, text, (tools, definitions), on_delta, cancel).await;
         if report.as_ref().is_ok_and(|report| report.end == TurnEnd::Complete) {
@@ -467,7 +467,7 @@ impl TurnContext<'_> {
     fn rewind(
         &self,
         failed: &EntryId,
-        error: &SummaryError,
+        error: &ModelError,
         attempt: u32,
         wait: Duration,
     ) -> Result<(), AgentError> {
@@ -518,7 +518,7 @@ impl TurnContext<'_> {
             // A complete answer must not be discarded.
             biased;
             answered = self.model.answer(request, self.cancel) => answered,
-            () = self.cancel.cancelled() => Err(SummaryError::Canceled),
+            () = self.cancel.cancelled() => Err(ModelError::Canceled),
         };
         let mut partial =
             std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
@@ -528,12 +528,12 @@ impl TurnContext<'_> {
                 partial.calls = self.named(answer.tool_calls);
                 partial.usage = answer.usage.or(partial.usage);
                 match partial.text.trim().is_empty() && partial.calls.is_empty() {
-                    true => TurnEnd::Failed(SummaryError::Empty),
+                    true => TurnEnd::Failed(ModelError::Empty),
                     false => TurnEnd::Complete,
                 }
             }
-            Err(SummaryError::Length) => TurnEnd::Length,
-            Err(SummaryError::Canceled) => TurnEnd::Aborted,
+            Err(ModelError::Length) => TurnEnd::Length,
+            Err(ModelError::Canceled) => TurnEnd::Aborted,
             Err(error) => TurnEnd::Failed(error),
         };
         Ok((partial, end))
@@ -616,14 +616,14 @@ impl TurnContext<'_> {
 }
 
 /// Returns whether an error is temporary, so that another request may succeed.
-fn may_pass(error: &SummaryError) -> bool {
+fn may_pass(error: &ModelError) -> bool {
     match error {
         error if is_too_long(error) => false,
-        SummaryError::Connection(_)
-        | SummaryError::Timeout { .. }
-        | SummaryError::Server { .. }
-        | SummaryError::Empty => true,
-        SummaryError::Http { status, .. } => is_transient(*status),
+        ModelError::Connection(_)
+        | ModelError::Timeout { .. }
+        | ModelError::Server { .. }
+        | ModelError::Empty => true,
+        ModelError::Http { status, .. } => is_transient(*status),
         _ => false,
     }
 }

@@ -14,8 +14,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use treering_agent::{
-    Anthropic, CancellationToken, ChatModel, Delta, Http, HttpOptions, OpenAi, Proxy, Retry,
-    Secret, Summarizer, Summary, SummaryError, SummaryRequest, Timeouts,
+    Anthropic, CancellationToken, ChatModel, Delta, Http, HttpOptions, ModelError, OpenAi, Proxy,
+    Retry, Secret, Summarizer, Summary, SummaryRequest, Timeouts,
 };
 
 pub(crate) const KEY: &str = "sk-very-secret-0123456789";
@@ -70,9 +70,9 @@ pub(crate) const RESTART: &str = "<restart>";
 /// A running request for a summary, and the progress that it reports.
 pub(crate) struct Job {
     pub(crate) deltas: mpsc::UnboundedReceiver<String>,
-    pub(crate) pauses: mpsc::UnboundedReceiver<(SummaryError, Duration)>,
+    pub(crate) pauses: mpsc::UnboundedReceiver<(ModelError, Duration)>,
     pub(crate) cancel: CancellationToken,
-    task: JoinHandle<Result<Summary, SummaryError>>,
+    task: JoinHandle<Result<Summary, ModelError>>,
 }
 
 impl Job {
@@ -98,7 +98,7 @@ impl Job {
         Job { deltas, pauses, cancel, task }
     }
 
-    pub(crate) async fn end(self) -> Result<Summary, SummaryError> {
+    pub(crate) async fn end(self) -> Result<Summary, ModelError> {
         let ended = self.task.await.expect("no panic");
         assert!(!format!("{ended:?}").contains(KEY));
         if let Err(error) = &ended {
@@ -107,12 +107,12 @@ impl Job {
         ended
     }
 
-    pub(crate) async fn fails(self) -> SummaryError {
+    pub(crate) async fn fails(self) -> ModelError {
         self.end().await.expect_err("an error")
     }
 
     /// Lets the pause before the next attempt pass, and returns its reason and its length.
-    pub(crate) async fn retried(&mut self) -> (SummaryError, Duration) {
+    pub(crate) async fn retried(&mut self) -> (ModelError, Duration) {
         let (error, pause) = self.pauses.recv().await.expect("another attempt");
         pass(pause).await;
         (error, pause)
@@ -126,10 +126,10 @@ impl Job {
 pub(crate) fn summarizer(
     api: Api,
     base_url: &str,
-    paused: mpsc::UnboundedSender<(SummaryError, Duration)>,
+    paused: mpsc::UnboundedSender<(ModelError, Duration)>,
 ) -> Arc<dyn Summarizer> {
     let paused = Mutex::new(paused);
-    let retry = Retry::new().retries(2).on_retry(move |error: &SummaryError, pause| {
+    let retry = Retry::new().retries(2).on_retry(move |error: &ModelError, pause| {
         let _ = paused.lock().unwrap().send((error.clone(), pause));
     });
     let http = Http::new(HttpOptions::new().timeouts(timeouts()).retry(retry).proxy(Proxy::Direct))

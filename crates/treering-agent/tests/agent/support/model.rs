@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Semaphore;
 use treering_agent::{
-    CancellationToken, ChatAnswer, ChatFuture, ChatModel, ChatRequest, SummaryError, ToolCall,
-    Usage,
+    CancellationToken, ChatAnswer, ChatFuture, ChatModel, ChatRequest, ModelError, ToolCall, Usage,
 };
 
 /// The reaction to one request.
@@ -15,9 +14,9 @@ pub(crate) enum Reply {
     Calls(Vec<(&'static str, &'static str, &'static str)>),
     /// An answer that calls tools, and the size of the context after it, in tokens.
     CallsAt(u64, Vec<(&'static str, &'static str, &'static str)>),
-    Fail(SummaryError),
+    Fail(ModelError),
     /// The error, once the gate has a permit.
-    FailAfter(Arc<Semaphore>, SummaryError),
+    FailAfter(Arc<Semaphore>, ModelError),
     /// Nothing, until the turn is aborted.
     Hang,
     Panic,

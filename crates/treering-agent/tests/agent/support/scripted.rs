@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Semaphore;
 use treering_agent::{
-    CancellationToken, Summarizer, Summary, SummaryError, SummaryFuture, SummaryRequest, Usage,
+    CancellationToken, ModelError, Summarizer, Summary, SummaryFuture, SummaryRequest, Usage,
 };
 
 /// The reaction to one request.
@@ -14,7 +14,7 @@ pub(crate) enum Play {
     Say(&'static str),
     /// This text for that many tokens of input; of output there are ten.
     Cost(&'static str, u64),
-    Fail(SummaryError),
+    Fail(ModelError),
     /// Waits for [`Scripted::go`], then answers with this text. It can be canceled.
     Wait(&'static str),
     /// Never answers, and cannot be canceled.
@@ -33,7 +33,7 @@ pub(crate) struct ReceivedRequest {
 }
 
 /// Decides by the text of a request.
-type Rule = Box<dyn Fn(&str) -> Option<SummaryError> + Send + Sync>;
+type Rule = Box<dyn Fn(&str) -> Option<ModelError> + Send + Sync>;
 
 pub(crate) struct Scripted {
     window: Option<u64>,
@@ -63,7 +63,7 @@ impl Scripted {
     /// Fails without applying the rule or reading the script.
     pub(crate) fn with_rule(
         window: Option<u64>,
-        rule: impl Fn(&str) -> Option<SummaryError> + Send + Sync + 'static,
+        rule: impl Fn(&str) -> Option<ModelError> + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Scripted { rule: Some(Box::new(rule)), ..Scripted::new(window, []) })
     }
@@ -113,7 +113,7 @@ impl Scripted {
     }
 }
 
-fn summary(text: &str, usage: Option<Usage>) -> Result<Summary, SummaryError> {
+fn summary(text: &str, usage: Option<Usage>) -> Result<Summary, ModelError> {
     let mut summary = Summary::new("scripted", text);
     summary.usage = usage;
     Ok(summary)
@@ -161,7 +161,7 @@ impl Summarizer for Scripted {
                 }
                 Some(Play::Fail(error)) => Err(error),
                 Some(Play::Wait(text)) => tokio::select! {
-                    () = cancel.cancelled() => Err(SummaryError::Canceled),
+                    () = cancel.cancelled() => Err(ModelError::Canceled),
                     go = self.go.acquire() => {
                         go.unwrap().forget();
                         summary(text, None)

@@ -19,7 +19,7 @@ use treering::entry::MessageView;
 use treering::{CreateOptions, Position, Session};
 use treering_agent::{
     AgentSession, CancellationToken, ChatAnswer, ChatFuture, ChatModel, ChatRequest, Delta,
-    Extractive, SummaryError, Usage,
+    Extractive, ModelError, Usage,
 };
 use treering_display::columns::columns;
 
@@ -74,9 +74,9 @@ impl ChatModel for Scripted {
                 Play::Hang(text) => {
                     tell(text);
                     cancel.cancelled().await;
-                    Err(SummaryError::Canceled)
+                    Err(ModelError::Canceled)
                 }
-                Play::Fail => Err(SummaryError::Connection("no server".into())),
+                Play::Fail => Err(ModelError::Connection("no server".into())),
                 Play::Panic => panic!("the model panics"),
             }
         })
