@@ -86,8 +86,8 @@ impl Task for Invocation {
         if self.args.is_cancelled.load(Ordering::Relaxed) {
             return Err(js_error(Failure::new(
                 Category::Conflict,
-                "cancelled",
-                "the operation was cancelled before it began",
+                "canceled",
+                "the operation was canceled before it began",
             )));
         }
         self.subject.invoke(&self.operation, &self.args).map_err(js_error)

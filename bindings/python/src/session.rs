@@ -460,7 +460,7 @@ impl Session {
             entry = entry.with_parent(parent);
         }
         if let Some(timestamp) = timestamp {
-            entry = entry.at(timestamp);
+            entry = entry.with_timestamp(timestamp);
         }
         match expecting {
             None => self.run(py, move |session| session.append(entry)).map(|id| id_text(&id)),

@@ -240,7 +240,7 @@ fn sessions_are_listed_in_pages(open: &impl Fn() -> Arc<dyn Store>) {
         let cwd = if number % 2 == 0 { "/even" } else { "/odd" };
         let session = Session::create_in(&store, cwd, options).expect("create");
         let entry = Message::user(&*format!("question {number}")).into_entry();
-        session.append(entry.at(1_800_000_000_000 + number)).expect("append");
+        session.append(entry.with_timestamp(1_800_000_000_000 + number)).expect("append");
         expected.insert(0, format!("page-{number}"));
     }
     let mut query = ListQuery::new().limit(3);
@@ -259,7 +259,7 @@ fn sessions_are_listed_in_pages(open: &impl Fn() -> Arc<dyn Store>) {
             let options = CreateOptions::new().id(id("newer"));
             let newer = Session::create_in(&store, "/even", options).expect("create");
             newer
-                .append(Message::user("later").into_entry().at(1_900_000_000_000))
+                .append(Message::user("later").into_entry().with_timestamp(1_900_000_000_000))
                 .expect("append");
         }
         if let Some(next) = page.next {

@@ -131,7 +131,7 @@ fn append_conversation(session: &Session) -> Result<(), Failure> {
     for (line, minute) in STORY.lines().zip(1..) {
         let time = start + MINUTE * minute;
         let line = line.replace("\"timestamp\":NOW", &format!("\"timestamp\":{time}"));
-        session.append(NewEntry::from_json(line.as_bytes())?.at(time))?;
+        session.append(NewEntry::from_json(line.as_bytes())?.with_timestamp(time))?;
     }
     Ok(())
 }

@@ -117,10 +117,10 @@ fn of_two_files_with_one_id_the_later_one_has_it_and_both_are_listed() {
     let at = |name: &str| dir.path().join(name);
     let options = CreateOptions::new().id(SessionId::new("twice").unwrap());
     let old = Session::create_at(at("a.jsonl"), "/project", options).unwrap();
-    old.append(Message::user("old").into_entry().at(1_800_000_000_000)).unwrap();
+    old.append(Message::user("old").into_entry().with_timestamp(1_800_000_000_000)).unwrap();
     std::fs::copy(at("a.jsonl"), at("b.jsonl")).unwrap();
     let new = Session::open(at("b.jsonl")).unwrap();
-    new.append(Message::user("new").into_entry().at(1_800_000_000_001)).unwrap();
+    new.append(Message::user("new").into_entry().with_timestamp(1_800_000_000_001)).unwrap();
     let store: Arc<dyn Store> = Arc::new(LocalStore::new(SessionIndex::new(places(dir.path()))));
     let listed = store.list(&ListQuery::new()).unwrap().sessions;
     let ids: Vec<&str> = listed.iter().map(|session| session.id.as_str()).collect();

@@ -41,7 +41,7 @@ fn facts_are_those_of_other_stores() {
         (Arc::new(store("facts").expect("a server")), memory);
     for (number, name) in names.iter().enumerate() {
         let entry = Message::user(&*format!("more {number}")).into_entry();
-        let entry = entry.at(1_900_000_000_000 + number as i64);
+        let entry = entry.with_timestamp(1_900_000_000_000 + number as i64);
         for store in [&grown, &memory] {
             let session = Session::open_in(store, &id(name), OpenOptions::new()).expect("open");
             let mut entry = entry.clone();

@@ -59,7 +59,7 @@ fn only_sessions_that_may_fit_are_read() {
         let mut options = options.creation(Creation::AtOnce);
         options.session.dialect = Some(dialect);
         let session = Session::create_in(&store, cwd, options).unwrap();
-        session.append(Message::user("hello").into_entry().at(time)).unwrap();
+        session.append(Message::user("hello").into_entry().with_timestamp(time)).unwrap();
     }
     let search = |text: &str| {
         watched.opened.lock().unwrap().clear();

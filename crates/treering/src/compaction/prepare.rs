@@ -124,8 +124,8 @@ impl Prepared {
     /// combined system message.
     pub fn entry(&self, summary: &str, source: SummarySource<'_>) -> Result<NewEntry> {
         let now = time::now();
-        let entry =
-            NewEntry::compaction(summary, Some(&self.first_kept), self.tokens_before).at(now);
+        let entry = NewEntry::compaction(summary, Some(&self.first_kept), self.tokens_before)
+            .with_timestamp(now);
         let mut entry = match source {
             SummarySource::Summarizer => entry.with("details", &self.file_ops.lists().to_json())?,
             SummarySource::Extension { .. } => source.mark(entry)?,

@@ -113,7 +113,7 @@ pub fn convert_session(
 /// let session = Session::in_memory("/project");
 /// // Chimera has one time where pi has two, of the message and of its entry.
 /// let time = 1_767_603_600_000;
-/// session.append(NewEntry::from(UserMessage::new().with_text("hello").with_timestamp(time)).at(time))?;
+/// session.append(NewEntry::from(UserMessage::new().with_text("hello").with_timestamp(time)).with_timestamp(time))?;
 /// session.append(NewEntry::session_info("Greeting"))?;
 ///
 /// let plan = session.plan_conversion(Dialect::Chimera, &ConvertOptions::new())?;

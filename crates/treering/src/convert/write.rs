@@ -109,7 +109,7 @@ impl Conversion<'_> {
         let entry = |(label, row, text): (Row, Row, &[u8])| {
             let target = EntryId::from(self.plan.reference(tree, tree.id_text(row)));
             let entry = NewEntry::label(&target, None).raw("label", text);
-            Ok(tree.node(label).time().map_or(entry.clone(), |time| entry.at(time)))
+            Ok(tree.node(label).time().map_or(entry.clone(), |time| entry.with_timestamp(time)))
         };
         set.into_iter().map(entry).collect()
     }

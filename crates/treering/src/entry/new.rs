@@ -197,7 +197,7 @@ impl NewEntry {
 
     /// Sets the time of the entry, in Unix milliseconds.
     #[must_use]
-    pub fn at(mut self, millis: i64) -> Self {
+    pub fn with_timestamp(mut self, millis: i64) -> Self {
         self.timestamp = Some(json::quoted(&crate::time::format(millis)));
         self
     }

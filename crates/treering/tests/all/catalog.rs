@@ -22,11 +22,16 @@ fn a_list_says_what_a_session_is_about() {
     let root = tempfile::tempdir().unwrap();
     let catalog = Catalog::new(root.path());
     let session = catalog.create("/project", CreateOptions::new()).unwrap();
-    session.append(Message::user("").into_entry().at(1000)).unwrap();
-    let first = session.append(Message::user("the question").into_entry().at(2000)).unwrap();
-    session.append(Message::assistant("acme", "m", "the answer").into_entry().at(9000)).unwrap();
+    session.append(Message::user("").into_entry().with_timestamp(1000)).unwrap();
+    let first =
+        session.append(Message::user("the question").into_entry().with_timestamp(2000)).unwrap();
+    session
+        .append(Message::assistant("acme", "m", "the answer").into_entry().with_timestamp(9000))
+        .unwrap();
     session.branch(first.as_str()).unwrap();
-    session.append(Message::assistant("acme", "m", "another").into_entry().at(5000)).unwrap();
+    session
+        .append(Message::assistant("acme", "m", "another").into_entry().with_timestamp(5000))
+        .unwrap();
     session.set_name("About it").unwrap();
     let listing = catalog.list("/project", |_| {}).unwrap();
     assert_eq!(listing.sessions.len(), 1);

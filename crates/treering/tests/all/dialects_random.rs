@@ -154,7 +154,7 @@ impl Steps {
             }
         };
         let id = self.id();
-        entry.with_id(id).at(time)
+        entry.with_id(id).with_timestamp(time)
     }
 
     fn assistant(&self, content: &str) -> String {
@@ -184,7 +184,7 @@ impl Worked {
             Step::Branch(id) => drop(self.session.branch(id).unwrap()),
             Step::Reset => drop(self.session.branch(Position::Start).unwrap()),
             Step::Summary(target, text, id, time) => {
-                let extend = |entry: NewEntry| Ok(entry.with_id(id.clone()).at(*time));
+                let extend = |entry: NewEntry| Ok(entry.with_id(id.clone()).with_timestamp(*time));
                 self.session.branch_with_summary(target.as_deref(), text, extend).unwrap();
             }
             Step::Reopen => self.session = Session::open(&self.path).unwrap(),

@@ -35,7 +35,9 @@ fn written(dir: &Path, dialect: Dialect) -> PathBuf {
     let options = CreateOptions::new().creation(Creation::AtOnce).dialect(dialect);
     let session = Session::create_at(&path, "/project", options).unwrap();
     session.append(NewEntry::model_change("acme", "oak")).unwrap();
-    let first = session.append(Message::user("one").into_entry().at(1_767_603_600_000)).unwrap();
+    let first = session
+        .append(Message::user("one").into_entry().with_timestamp(1_767_603_600_000))
+        .unwrap();
     let answer = session.append(Message::assistant("acme", "oak", "two")).unwrap();
     session.append(Message::user("three")).unwrap();
     session.append(NewEntry::compaction("what was said", Some(&answer), 100)).unwrap();

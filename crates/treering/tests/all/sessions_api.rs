@@ -74,14 +74,14 @@ fn a_setter_of_an_entry_replaces_the_value_that_it_set_before() {
         .with_usage(usage(2))
         .with_system_message(system("two"))
         .from_hook();
-    let id = session.append(twice.with_id("c").at(0)).unwrap();
+    let id = session.append(twice.with_id("c").with_timestamp(0)).unwrap();
     let raw = String::from_utf8(session.entry(&id).unwrap().raw().to_vec()).unwrap();
     let once = NewEntry::compaction("Summary.", None, 9)
         .with_usage(usage(2))
         .with_system_message(system("two"))
         .from_hook();
     let other = Session::in_memory("/project");
-    other.append(once.with_id("c").at(0)).unwrap();
+    other.append(once.with_id("c").with_timestamp(0)).unwrap();
     assert_eq!(raw, String::from_utf8(other.entry("c").unwrap().raw().to_vec()).unwrap());
     let keys = ["usage", "fromHook", "systemMessage", "firstKeptEntryId", "summary"];
     for key in keys {
