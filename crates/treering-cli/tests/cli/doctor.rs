@@ -53,7 +53,7 @@ fn what_is_odd_is_listed_worst_first() {
       line 13  cycle                the parents of entry c1 form a cycle: shown as a root
       line 14  missing-parent       the parent of entry c2 is missing: shown as a root
       line 15  glued-lines          several entries on one line: all of them count
-      line 16  damaged-entry        entry c5 is damaged: it keeps its test_dir but contributes nothing
+      line 16  damaged-entry        entry c5 is damaged: it keeps its place but contributes nothing
       line 18  torn-last-line       the last line is incomplete: the next append starts a new line
       file     unreachable-history  2 of 13 entries (15 %) are cut off from the active leaf
       → damaged-line: repair moves the fragment to a separate file and links around it

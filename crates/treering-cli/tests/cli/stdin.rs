@@ -126,14 +126,17 @@ fn an_expected_leaf_is_expected_all_along() {
 }
 
 #[test]
-fn entries_are_bytes() {
+fn entries_are_written_as_they_are_typed() {
     let test_dir = TestDir::empty();
     let input =
-        b"{\"type\":\"custom\",\"customType\":\"\xff\\ud800\",\"data\":{\"b\":1,\"a\":1e400}}\n";
+        b"{\"type\":\"custom\",\"customType\":\"\\ud800\",\"data\":{\"b\":1,\"a\":1e400}}\n";
     let out = test_dir.feed(&APPEND, input).ok();
     assert_eq!(out.lines().count(), 1);
     let file = std::fs::read(test_dir.file("s.jsonl")).unwrap();
-    assert!(file.ends_with(b"\"customType\":\"\xff\\ud800\",\"data\":{\"b\":1,\"a\":1e400}}\n"));
+    assert!(file.ends_with(b"\"customType\":\"\\ud800\",\"data\":{\"b\":1,\"a\":1e400}}\n"));
+    let error = test_dir.feed(&APPEND, b"{\"type\":\"custom\",\"customType\":\"\xff\"}\n").failed();
+    assert!(error.contains("input line 1: invalid entry: the entry is not JSON"), "{error}");
+    assert_eq!(std::fs::read(test_dir.file("s.jsonl")).unwrap(), file, "nothing was written");
 }
 
 /// Appends one entry, deletes the file, appends another; how that ended.
