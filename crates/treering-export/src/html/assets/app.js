@@ -189,9 +189,9 @@ const current = () => {
   return above.length ? +above[above.length - 1].dataset.row : -1;
 };
 function stepEntry(by) {
-  const said = path.filter(row => sectionOf.has(row));
-  const at = shown.indexOf(current());
-  const next = shown[Math.max(0, Math.min(shown.length - 1, at + by))];
+  const messages = path.filter(row => sectionOf.has(row));
+  const at = messages.indexOf(current());
+  const next = messages[Math.max(0, Math.min(messages.length - 1, at + by))];
   if (next !== undefined) show(next, true);
 }
 // Steps to another branch at the focused branch point, or at the one nearest to the middle of the screen.
