@@ -208,5 +208,5 @@ export async function forking_exporting_and_deleting({ open, api, say, server, d
   await page.goto(`${server.url}/s/${list.sessions[0].id}`);
   await page.waitForSelector('html[data-ready]', { state: 'attached' });
   await page.click('[data-verb=label]', { force: true });
-  await page.waitForSelector('.toast >> text=only read');
+  await page.waitForSelector('.toast >> text=read-only');
 }

@@ -198,7 +198,7 @@ export async function tree_says_how_to_look_at_damage() {
   await withDemo(async (terminal, file) => {
     appendFileSync(file, '{"type":"message","id":\n');
     terminal.run(`${treering} open ${file}`);
-    await terminal.see(/1 problem in this file; for details: treering doctor/);
+    await terminal.see(/1 finding in this file; for details: treering doctor/);
   });
 }
 
