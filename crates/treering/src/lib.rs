@@ -25,7 +25,7 @@
 //!
 //! Data flows one way: bytes ([`storage`]) → lines → entries ([`entry`]) → tree ([`tree`]) → path →
 //! context ([`context`]) → provider messages ([`provider`]). Writes go the other way, and all of
-//! them end in [`Journal::append`](storage::Journal::append). The library is synchronous, prints nothing,
+//! them end in [`Journal::append`]. The library is synchronous, prints nothing,
 //! and reads no environment variables.
 //!
 //! The root holds the types that every program uses. Everything else is in a module named after its

@@ -215,7 +215,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if the session does not have
+    /// Fails with [`Error::UnknownEntry`] if the session does not have
     /// the entry, and if the file cannot be read.
     pub fn plan_compaction_at(
         &self,
@@ -286,7 +286,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if the session does not have
+    /// Fails with [`Error::UnknownEntry`] if the session does not have
     /// the entry, and if the file cannot be read.
     pub fn context_tokens_at(&self, position: impl Into<Position>) -> Result<ContextTokens> {
         estimate::context_tokens(&mut Outline::new(self.projection_at(position)?)?)
@@ -298,7 +298,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Fails with [`Error::UnknownEntry`](crate::Error::UnknownEntry) if the session does not have
+    /// Fails with [`Error::UnknownEntry`] if the session does not have
     /// the entry, and if the file cannot be read.
     pub fn system_message_at(&self, position: impl Into<Position>) -> Result<Option<Vec<u8>>> {
         let mut messages = Vec::new();
