@@ -215,8 +215,8 @@ async fn a_failed_compaction_writes_nothing_and_is_reported() {
 
     agent.set_summarizer(None);
     let mut events = agent.subscribe();
-    let nobody = agent.compact(keep_a_turn()).await;
-    assert!(matches!(nobody, Err(AgentError::Model(ModelError::NotConfigured))));
+    let result = agent.compact(keep_a_turn()).await;
+    assert!(matches!(result, Err(AgentError::Model(ModelError::NotConfigured))));
     assert_eq!(names(&mut events), ["session_before_compact", "session_compact_failed"]);
     assert_eq!(home.bytes(), bytes);
 }

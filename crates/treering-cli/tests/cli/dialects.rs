@@ -153,7 +153,7 @@ fn impossible_actions_are_refused_with_a_message() {
     assert_eq!(error, format!("{refused} codex\n{agents}\n"));
     let error = test_dir.run(&["append", "n.jsonl", "--dialect", "codex", "--user", "x"]).failed();
     assert_eq!(error, format!("{refused} codex\n{agents}\n"));
-    let ran = test_dir.run(&["convert", "c.jsonl", "--to", "nobody"]);
+    let ran = test_dir.run(&["convert", "c.jsonl", "--to", "unknown"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     assert!(
         ran.stderr.contains("there are pi, uuid, omp, chimera, operator, tau"),

@@ -244,10 +244,10 @@ fn an_address_of_no_session_or_of_several_is_an_error() {
 fn a_second_session_is_named_like_the_first() {
     let test_dir = TestDir::with_story();
     let fork = test_dir.run(&["fork", "s.jsonl", "--at", "a3"]).ok();
-    let shown = test_dir.run(&["diff", "s.jsonl", "b4", "--with", "nobody", "--json"]).failed();
-    assert!(shown.starts_with("error: no file or session is named \"nobody\""), "{shown}");
+    let shown = test_dir.run(&["diff", "s.jsonl", "b4", "--with", "unknown", "--json"]).failed();
+    assert!(shown.starts_with("error: no file or session is named \"unknown\""), "{shown}");
     let diff = test_dir.run(&["diff", "s.jsonl", "b4", "--with", fork.trim_end(), "--json"]).json();
     assert_eq!(diff[0]["commonAncestor"], "a3");
-    let shown = test_dir.run(&["cherry-pick", "s.jsonl", "a1", "--from", "nobody"]).failed();
-    assert!(shown.starts_with("error: no file or session is named \"nobody\""), "{shown}");
+    let shown = test_dir.run(&["cherry-pick", "s.jsonl", "a1", "--from", "unknown"]).failed();
+    assert!(shown.starts_with("error: no file or session is named \"unknown\""), "{shown}");
 }

@@ -1,5 +1,5 @@
 //! The names of members in the records of all agents, for programs that read a line without knowing
-//! whose it is.
+//! which agent wrote it.
 
 use super::{Dialect, Facts};
 
